@@ -121,7 +121,7 @@ class Server:
     def metric(self, name):
         """A figure of the operators' address without labels, by its name with or without `engine_`."""
         text = requests.get(self.internal_url + "/metrics", timeout=HANG_S).text
-        found = re.search(rf'^graphlume_(?:engine_)?{name} ([0-9.e+]+)$', text, re.MULTILINE)
+        found = re.search(rf'^graphlume_(?:engine_)?{name} ([0-9.e+-]+)$', text, re.MULTILINE)
         return float(found.group(1)) if found else None
 
     def token(self, username="admin", password=PASSWORD):

@@ -73,6 +73,22 @@ def test_one_call_gives_the_figures_then_the_device_tests_then_the_sanitizer(mac
     assert sorted(p.name for p in machine.out.iterdir()) == ["gpu.txt", "logs.tar.gz", "suite.jsonl"]
 
 
+def test_the_sanitizer_takes_the_tests_of_slow_programs_one_by_one_on_the_smaller_graphs(machine):
+    tests = 'case "$*" in --list*) echo "one: test"; echo "faulty_two: test"; echo "three: test";; esac'
+    program(machine.at / "payload/tests/louvain", tests)
+    program(machine.tools / "compute-sanitizer", 'echo "sanitizer $* zoo $GRAPHLUME_ZOO"; case "$*" in *three*) exit 9;; esac')
+    machine.pack()
+    ran = machine.run()
+    logs = machine.logs()
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert ran.stdout.splitlines()[-1] == "FAILED: racecheck-louvain-three memcheck-louvain-three"
+    assert "ok racecheck-louvain-one" in ran.stdout and "ok memcheck-scan" in ran.stdout
+    assert "--tool racecheck" in logs["racecheck-louvain-one.log"]
+    assert logs["racecheck-louvain-one.log"].rstrip().endswith("--exact one zoo short")
+    assert "--exact" not in logs["racecheck-scan.log"]
+    assert not any("faulty_two" in name for name in logs) and "zoo" not in logs["test-louvain.log"]
+
+
 def test_a_part_that_fails_is_named_and_the_others_are_done(machine):
     ran = machine.run(SCAN_ENDS_WITH="3", GRAPHLUME_EMU_FAIL_LAUNCH="300")
     assert ran.returncode == 1

@@ -3,6 +3,7 @@
 
 use graphlume_algo::gpu::relation::Relation;
 use graphlume_algo::gpu::tally::{Count, Counted, Paths, Step};
+use graphlume_algo::gpu::tally_sums::{Cells as NumberCells, Numbers, Sums};
 use graphlume_device::cuda::{Buf, Gpu, View};
 use graphlume_device::prim::{Cells, Compare, Device, DeviceColumn, Mask, Predicate, Value};
 use graphlume_graph::Topology;
@@ -17,6 +18,8 @@ const CHECKED_PERSONS: u32 = 50_000;
 /// Persons to each city, and whom each person follows on average.
 const PERSONS_OF_CITY: u32 = 140;
 const FOLLOWS: u32 = 28;
+/// The least of all ages, that of cities.
+const LEAST_AGE: i64 = -1;
 /// First ends that are wanted.
 const WANTED: u32 = 3;
 
@@ -59,7 +62,8 @@ impl Network {
             .collect();
         let all: Vec<u32> = (0..persons).collect();
         let lives_in = Topology::from_coo(num_nodes, &all, &homes);
-        let age = |v: u32| if v < persons { 18 + (h64(21, 4, v.into()) % 62) as i64 } else { -1 };
+        let age =
+            |v: u32| if v < persons { 18 + (h64(21, 4, v.into()) % 62) as i64 } else { LEAST_AGE };
         let ages = (0..num_nodes).map(age).collect();
         let kinds = (0..num_nodes).map(|v| u32::from(v >= persons)).collect();
         Self { persons, num_nodes, follows, follow_loops, lives_in, ages, kinds }
@@ -75,6 +79,7 @@ struct Copy {
     gpu: Gpu,
     device: Device,
     num_nodes: u32,
+    cities: u32,
     follows: Relation,
     lives_in: Relation,
     ages: DeviceColumn,
@@ -86,6 +91,7 @@ impl Copy {
         let device = Device::Cuda(gpu.clone());
         Ok(Self {
             num_nodes: of.num_nodes,
+            cities: of.num_nodes - of.persons,
             follows: Relation::upload(gpu, &of.follows, &of.follow_loops)?,
             lives_in: Relation::upload(gpu, &of.lives_in, &[])?,
             ages: device.upload(Cells::I64(&of.ages), None)?,
@@ -147,10 +153,25 @@ impl Copy {
         let counts = count.pull(&step, marks(&some))?;
         listed(count, &counts, None)
     }
+
+    /// How many persons live in each city, and the sum of their ages.
+    fn ages(&self) -> Result<Ages, SuiteError> {
+        let (persons, cities) = (self.nodes(0, None, None)?, self.nodes(1, None, None)?);
+        let Some(ages) = self.ages.words() else { return Ok(None) };
+        let to = cities.words();
+        let step = Step { relation: &self.lives_in, forward: true, to, before: None };
+        let numbers =
+            Numbers { cells: NumberCells::Ints(ages.cast()), valid: None, least: LEAST_AGE };
+        let count = Count::of_sums(&self.gpu, self.num_nodes, self.cities as usize)?;
+        Ok(count.sums(&step, persons.words(), numbers, marks(&cities))?)
+    }
 }
 
 /// What a count comes to.
 type Answer = Counted;
+
+/// What the ages above the least come to in each city.
+type Ages = Option<Vec<Sums>>;
 
 fn marks(mask: &Mask) -> Paths<'_> {
     mask.words().map_or(Paths::One, |words: View<'_, u32>| Paths::Marks(words))
@@ -192,6 +213,16 @@ impl Network {
         };
         Counted::Each((self.persons..self.num_nodes).map(lived).filter(|c| c.1 > 0).collect())
     }
+
+    fn ages(&self) -> Ages {
+        let lived = |v: u32| {
+            let ins = self.lives_in.in_neighbors(v);
+            let above = ins.iter().map(|p| (self.ages[*p as usize] - LEAST_AGE) as u64).sum();
+            let rows = ins.len() as u32;
+            Sums { node: v, paths: 1, rows, values: rows, above }
+        };
+        Some((self.persons..self.num_nodes).map(lived).filter(|of| of.rows > 0).collect())
+    }
 }
 
 /// The first ends by their number, and then by their place.
@@ -202,12 +233,12 @@ fn first(of: Answer) -> Vec<(u32, u64)> {
     nodes
 }
 
-fn timed(
+fn timed<A>(
     row: Row,
     copy: &Copy,
     equal: bool,
     edges: u32,
-    work: impl Fn(&Copy) -> Result<Answer, SuiteError>,
+    work: impl Fn(&Copy) -> Result<A, SuiteError>,
 ) -> Result<Row, SuiteError> {
     let (_, times) = time(&copy.gpu, REPEATS, || work(copy))?;
     Ok(row.timed(times, f64::from(edges), "relationships").equal(equal))
@@ -215,7 +246,9 @@ fn timed(
 
 /// Times the counts on a network of so many persons, and compares them with the CPU's on a smaller one.
 pub(crate) fn run(gpu: &Gpu, persons: u32, out: &mut Out) {
-    if !out.wants(&["paths", "paths_between_ages", "first_by_paths", "ends_of_paths"]) {
+    const TASKS: [&str; 5] =
+        ["paths", "paths_between_ages", "first_by_paths", "ends_of_paths", "sums_by_ends"];
+    if !out.wants(&TASKS) {
         return;
     }
     let on = format!("social {persons}");
@@ -249,5 +282,9 @@ pub(crate) fn run(gpu: &Gpu, persons: u32, out: &mut Out) {
     out.row("ends_of_paths", &on, |row| {
         let equal = same.cities()? == cpu.cities();
         timed(row, &large, equal, homes, Copy::cities)
+    });
+    out.row("sums_by_ends", &on, |row| {
+        let equal = same.ages()? == cpu.ages();
+        timed(row, &large, equal, homes, Copy::ages)
     });
 }

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use graphlume_types::limits::{
     QUERIES_LONG_AT_ONCE, QUERIES_MAX, QUERIES_PER_USER_MAX, QUERY_TURN_MILLIS, QUERY_TURNS_AT_ONCE,
@@ -269,6 +269,7 @@ fn serve(queue: &Queue, ctx: &EngineContext, pool: &rayon::ThreadPool, level: us
         if short {
             ctx.foreground.sign();
         }
+        let begun = Instant::now();
         let run = AssertUnwindSafe(|| pool.install(|| work(quantum(level))));
         let progress = catch_unwind(run).unwrap_or_else(|payload| {
             ctx.counters.panics.fetch_add(1, Ordering::Relaxed);
@@ -276,6 +277,9 @@ fn serve(queue: &Queue, ctx: &EngineContext, pool: &rayon::ThreadPool, level: us
             tracing::error!(job = "query", panic, "a job panicked");
             Progress::Answered
         });
+        let micros = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        ctx.counters.query_micros.fetch_add(micros, Ordering::Relaxed);
+        ctx.counters.query_turns.fetch_add(1, Ordering::Relaxed);
         if short && progress == Progress::Answered {
             ctx.foreground.sign();
         }

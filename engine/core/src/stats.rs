@@ -15,6 +15,8 @@ pub(crate) struct Counters {
     pub(crate) load_failures: AtomicU64,
     pub(crate) evictions: AtomicU64,
     pub(crate) memory_refusals: AtomicU64,
+    pub(crate) query_turns: AtomicU64,
+    pub(crate) query_micros: AtomicU64,
     pub(crate) iterations: AtomicU64,
     pub(crate) frames: AtomicU64,
     pub(crate) frame_bytes: AtomicU64,
@@ -79,6 +81,10 @@ pub struct EngineStats {
     pub evictions_total: u64,
     /// Reservations refused even after eviction.
     pub memory_refusals_total: u64,
+    /// Turns of queries that have ended; long queries take several.
+    pub query_turns_total: u64,
+    /// Microseconds that these took, without what queries waited for.
+    pub query_micros_total: u64,
     /// Layout iterations.
     pub iterations_total: u64,
     /// Position frames made.
@@ -139,6 +145,8 @@ impl EngineStats {
             load_failures_total: get(&counters.load_failures),
             evictions_total: get(&counters.evictions),
             memory_refusals_total: get(&counters.memory_refusals),
+            query_turns_total: get(&counters.query_turns),
+            query_micros_total: get(&counters.query_micros),
             iterations_total: get(&counters.iterations),
             frames_total: get(&counters.frames),
             frame_bytes_total: get(&counters.frame_bytes),

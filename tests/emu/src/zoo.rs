@@ -13,10 +13,26 @@ pub struct Zoo {
 }
 
 impl Zoo {
-    /// All kinds, from the empty graph to some ten thousand edges.
+    /// All kinds, from the empty graph to some ten thousand edges; with `GRAPHLUME_ZOO=short` to some hundreds, for tools that
+    /// slow a run a hundred times.
+    ///
+    /// # Panics
+    /// When `GRAPHLUME_ZOO` has another value.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let mut zoo = Self::small();
+        match std::env::var("GRAPHLUME_ZOO").as_deref() {
+            Err(_) | Ok("") => {}
+            Ok("short") => {
+                zoo.push(Self::new("star", star(300)));
+                zoo.push(Self::new("path", path(90)));
+                zoo.push(Self::new("disconnected", disconnected()));
+                zoo.push(Self::new("rmat", rmat(7, 6, 7)));
+                zoo.push(Self::new("planted", planted(120, 4, 11)));
+                return zoo;
+            }
+            Ok(other) => panic!("GRAPHLUME_ZOO={other}: known is short"),
+        }
         zoo.push(Self::new("star", star(6_000)));
         zoo.push(Self::new("path", path(700)));
         zoo.push(Self::new("clique", clique(65)));

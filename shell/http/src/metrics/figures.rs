@@ -114,6 +114,8 @@ impl Figures {
             load_failures_total,
             evictions_total,
             memory_refusals_total,
+            query_turns_total,
+            query_micros_total,
             iterations_total,
             frames_total,
             frame_bytes_total,
@@ -178,6 +180,11 @@ impl Figures {
                 "Reservations refused even after graphs were given up",
                 memory_refusals_total,
             ),
+            (
+                "query_turns",
+                "Turns of queries that have ended; long queries take several",
+                query_turns_total,
+            ),
             ("iterations", "Layout iterations", iterations_total),
             ("frames", "Position frames made", frames_total),
             ("frame_bytes", "Bytes of these frames", frame_bytes_total),
@@ -203,7 +210,8 @@ impl Figures {
         ] {
             to.counter(&format!("engine_{name}"), help, value)?;
         }
-        Ok(())
+        let help = "Time that turns of queries took, without what queries waited for";
+        to.spent("engine_query_seconds", help, query_micros_total as f64 / 1e6)
     }
 }
 
