@@ -33,6 +33,14 @@ pub fn run(args: &PictureArgs) -> Result<(), Failure> {
         let dataset = format!("&dataset={}", encoded(&args.what));
         answer = ask(SessionId::random().as_str(), &dataset)?;
     }
+    if answer.status == 404 {
+        let key = if args.key.is_some() { "" } else { "; --key takes the key of who may see it" };
+        let told = answer.reason();
+        return Err(failure(format!(
+            "{}: no session or dataset of that id: {told}{key}",
+            args.what
+        )));
+    }
     if answer.status != 200 {
         return Err(failure(format!("{}: {}", args.what, answer.reason())));
     }

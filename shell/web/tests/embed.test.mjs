@@ -123,11 +123,17 @@ test('axes are drawn as a script sets them, until it takes them back', async () 
       return frame.locator('#surface').screenshot();
     };
     const before = await shot();
-    const rows = [{ y: 0, label: 'middle', external: true, width: 6 }, { label: 'nowhere' }];
+    const rows = [{ y: 0, label: 'middle', external: true, width: 6 }];
+    const refused = does(outer, ['encodeAxis', [...rows, { label: 'nowhere' }]]);
+    await assert.rejects(refused, /rows\[1\].*r, x or y/);
     await does(outer, ['encodeAxis', rows]);
     await until(async () => !before.equals(await shot()));
+    // They are a step of the session's document, which everybody sees.
+    const kept = () => frame.evaluate(() => window.__viewer.doc.shared.shared['encodings/node.axis']);
+    assert.deepEqual(await kept(), { rows });
     await does(outer, ['encodeAxis']);
     await until(async () => before.equals(await shot()));
+    assert.equal(await kept(), undefined);
   });
 });
 
