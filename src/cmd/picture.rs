@@ -170,7 +170,8 @@ impl Server {
         if authorization.is_some_and(|text| text.chars().any(char::is_control)) {
             return Err(failure("--key: the key has a line break; write it in one line"));
         }
-        let mut stream = TcpStream::connect(place.as_str()).map_err(|e| wrong(&e))?;
+        let mut stream = TcpStream::connect(place.as_str())
+            .map_err(|e| wrong(&format!("{e}; name the address of a running `graphlume serve`")))?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let authorization =
             authorization.map_or_else(String::new, |text| format!("Authorization: {text}\r\n"));
