@@ -108,7 +108,8 @@ licences() {
 build_web() {
     local web=$ROOT/shell/web stamp
     stamp=$(cd "$web" && { node --version; find src public graph.html package.json package-lock.json \
-        vite.config.ts tsconfig.json licences dev/bound-files.mjs ../../engine/raster/world/lines.json ../../engine/raster/flags/flags.json -type f | LC_ALL=C sort | xargs cat; } | sha256sum | cut -d' ' -f1)
+        vite.config.ts tsconfig.json licences dev/bound-files.mjs \
+        ../../engine/raster/{world/lines.json,flags/flags.json,fonts/FontAwesome.ttf} -type f | LC_ALL=C sort | xargs cat; } | sha256sum | cut -d' ' -f1)
     [ -f "$web/dist/.stamp" ] && [ "$(cat "$web/dist/.stamp")" = "$stamp" ] && return 0
     say "building the page"
     node_modules

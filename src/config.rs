@@ -31,7 +31,9 @@ const TOOLS: &[&str] = &["GRAPHLUME_TEST_", "GRAPHLUME_BIN", "GRAPHLUME_COMMIT",
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("configuration file {path}: {source}")]
+    #[error(
+        "configuration file {path}: {source}; name another with --config, or write one with `graphlume print config`"
+    )]
     Read {
         /// The file.
         path: PathBuf,

@@ -15,7 +15,7 @@ use graphlume_table::{Table, to_f64};
 use graphlume_types::{CancelToken, Notice};
 
 use crate::cli::{GraphFiles, HeaderArg};
-use crate::cmd::{Failure, failure};
+use crate::cmd::{Failure, failure, unreadable};
 
 /// A graph read from files, with what it took.
 pub struct Loaded {
@@ -126,6 +126,8 @@ fn look_at(path: &Path) -> std::io::Result<(usize, Option<char>)> {
 
 /// The longest line that is looked at for its separator.
 const LOOK_BYTES: u64 = 1 << 20;
+/// What to name in place of a table that is not there.
+const TABLES: &str = "name a table that is there";
 
 fn read(path: &Path, header: HeaderArg) -> Result<Table, Failure> {
     let shown = path.display();
@@ -142,12 +144,13 @@ fn read(path: &Path, header: HeaderArg) -> Result<Table, Failure> {
             "{shown}: the extension tells the format; use .parquet, .csv, .tsv, .txt, .json, .jsonl or .arrow"
         ))
     })?;
+    std::fs::metadata(path).map_err(|e| unreadable(path, &e, TABLES))?;
     let mut options = serde_json::Map::new();
     if lines {
         options.insert("lines".to_owned(), true.into());
     }
     if name == "csv" {
-        let (comments, separator) = look_at(path).map_err(|e| failure(format!("{shown}: {e}")))?;
+        let (comments, separator) = look_at(path).map_err(|e| unreadable(path, &e, TABLES))?;
         if comments > 0 {
             options.insert("skiprows".to_owned(), comments.into());
         }

@@ -15,6 +15,9 @@ mod query;
 mod serve;
 mod user;
 
+use std::io;
+use std::path::Path;
+
 use crate::EXIT_CONFIG;
 use crate::cli::{Cli, Command};
 use crate::config::ConfigError;
@@ -47,6 +50,15 @@ impl<E: std::error::Error> From<E> for Failure {
 /// A failure that is our own finding.
 pub fn failure(message: impl Into<String>) -> Failure {
     Failure { message: message.into(), exit: 1 }
+}
+
+/// Why a file that the command line names cannot be read; `instead` says what to name where there is none.
+pub fn unreadable(path: &Path, error: &io::Error, instead: &str) -> Failure {
+    let shown = path.display();
+    failure(match error.kind() {
+        io::ErrorKind::NotFound => format!("{shown}: there is no such file; {instead}"),
+        _ => format!("{shown}: {error}"),
+    })
 }
 
 /// A configuration that is refused at start.

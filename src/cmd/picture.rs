@@ -33,6 +33,14 @@ pub fn run(args: &PictureArgs) -> Result<(), Failure> {
         let dataset = format!("&dataset={}", encoded(&args.what));
         answer = ask(SessionId::random().as_str(), &dataset)?;
     }
+    if answer.status == 404 {
+        let key = if args.key.is_some() { "" } else { "; --key takes the key of who may see it" };
+        let told = answer.reason();
+        return Err(failure(format!(
+            "{}: no session or dataset of that id: {told}{key}",
+            args.what
+        )));
+    }
     if answer.status != 200 {
         return Err(failure(format!("{}: {}", args.what, answer.reason())));
     }
@@ -162,7 +170,8 @@ impl Server {
         if authorization.is_some_and(|text| text.chars().any(char::is_control)) {
             return Err(failure("--key: the key has a line break; write it in one line"));
         }
-        let mut stream = TcpStream::connect(place.as_str()).map_err(|e| wrong(&e))?;
+        let mut stream = TcpStream::connect(place.as_str())
+            .map_err(|e| wrong(&format!("{e}; name the address of a running `graphlume serve`")))?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let authorization =
             authorization.map_or_else(String::new, |text| format!("Authorization: {text}\r\n"));

@@ -13,7 +13,7 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value};
 
-use super::{Failure, failure};
+use super::{Failure, failure, unreadable};
 use crate::cli::{GraphFiles, QueryArgs, QueryOutputArg};
 use crate::graph_files::{end_columns, node_column, read_edges, read_table, say};
 use crate::output;
@@ -112,7 +112,8 @@ fn json(path: &Path) -> Result<Value, Failure> {
         std::fs::File::open(path)
             .and_then(|f| f.take(QUERY_BYTES_MAX + 1).read_to_string(&mut text))
     };
-    let bytes = read.map_err(|e| failure(format!("{shown}: {e}")))?;
+    let instead = "name one that holds the operations as JSON, or - for standard input";
+    let bytes = read.map_err(|e| unreadable(Path::new(&shown), &e, instead))?;
     if bytes as u64 > QUERY_BYTES_MAX {
         return Err(failure(format!("{shown}: a query has at most {QUERY_BYTES_MAX} bytes")));
     }

@@ -71,7 +71,7 @@ pub use record::{
     KeyRec, Kind, LinkRec, LoginRec, Member, OrgRec, PasswordHash, Privacy, PrivacyMode, Record,
     RecordKey, Role, SecretDigest, SessionRec, SettingRec, TableRec, TableSchema, UserRec,
 };
-pub use snapshot::{Kept, SnapshotHead, Snapshots};
+pub use snapshot::{Coordinates, Kept, SnapshotHead, Snapshots};
 pub use staged_blob::{StagedBlob, StagedBlobs};
 pub use store::{Store, StoreStats};
 pub use sweep::SweepReport;

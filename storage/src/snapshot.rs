@@ -1,36 +1,28 @@
-//! Positions of sessions: one file a session, written over and over while its layout moves.
-//!
-//! ```text
-//! positions/<dataset>/<session>
-//!   magic  format  dataset  fingerprint  nodes  length of the notes  length of the session's name
-//!   name of the session   notes   nodes * (x, y)   BLAKE3 of everything before
-//! ```
+//! Positions of sessions: one file a session (`positions/<dataset>/<session>`, of the form that [`file`] writes),
+//! written over and over while its layout moves.
 //!
 //! A file is written beside the old one and renamed over it, so that a crash of the process leaves one of
 //! the two. It is not synced: a power cut may leave it absent or torn, which the checksum tells, and costs the
 //! motion of a layout, which is no reason to make the disk busy every few seconds. For the same reason
 //! these files take no part in commits, exports and the check of the store.
 
+mod file;
+
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use graphlume_types::{DatasetId, SessionId, limits};
 use parking_lot::Mutex;
 
-use crate::blob::{BUFFER_BYTES, modified_at};
+use crate::blob::modified_at;
 use crate::error::StoreError;
-use crate::vfs::{self, Vfs};
+use crate::snapshot::file::file_bytes;
+use crate::vfs::Vfs;
 
 const FOLDER: &str = "positions";
-const MAGIC: [u8; 4] = *b"GLPS";
-const FORMAT: u32 = 1;
-/// Bytes before the name of the session.
-const HEAD_BYTES: usize = 44;
-const HASH_BYTES: usize = 32;
-const NODE_BYTES: usize = 8;
 /// What a file is called before it is whole. Names of sessions have no dot.
 const UNFINISHED: &str = "new";
 
@@ -47,6 +39,15 @@ pub struct SnapshotHead {
     pub notes: Vec<u8>,
 }
 
+/// Where the nodes of a session were, by node index.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Coordinates {
+    /// In the plane.
+    pub positions: Vec<[f32; 2]>,
+    /// The third coordinates, one a node, of a layout in space; a node without one has NaN.
+    pub depths: Option<Arc<Vec<f32>>>,
+}
+
 /// What was found for a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kept {
@@ -55,7 +56,7 @@ pub enum Kept {
     /// A file that cannot be used, and why; it is gone now.
     Unfit(&'static str),
     /// Positions as they were put.
-    Positions(SnapshotHead, Vec<[f32; 2]>),
+    Positions(SnapshotHead, Coordinates),
 }
 
 /// How much may be kept.
@@ -153,7 +154,7 @@ impl Snapshots {
         Self { inner: Arc::new(Inner { dir, vfs, quota, files }) }
     }
 
-    /// Keeps the positions of a session in place of those before. Others, the oldest first, make room: those of
+    /// Keeps the positions of a session, and the third coordinates where there are as many, in place of those before. Others, the oldest first, make room: those of
     /// sessions without an owner before those that `is_owned` names, which make room for their like alone.
     /// Where nothing may make room, the positions are not kept.
     ///
@@ -164,6 +165,7 @@ impl Snapshots {
         &self,
         head: &SnapshotHead,
         positions: &[[f32; 2]],
+        depths: Option<&[f32]>,
         is_owned: &dyn Fn(&SessionId) -> bool,
     ) -> Result<(), StoreError> {
         let Inner { vfs, quota, .. } = &*self.inner;
@@ -173,7 +175,7 @@ impl Snapshots {
         let notes = notes.ok_or(too_large("the notes of a session", notes_max.into()))?;
         let nodes = u32::try_from(positions.len());
         let nodes = nodes.map_err(|_| too_large("the positions of a session", quota.bytes))?;
-        let bytes = file_bytes(&head.session, notes, nodes);
+        let bytes = file_bytes(&head.session, notes, nodes, depths.is_some());
         if bytes > quota.bytes {
             return Err(too_large("the positions of a session", quota.bytes));
         }
@@ -198,7 +200,7 @@ impl Snapshots {
         }
         let path = self.path(&head.session, head.dataset);
         let temp = path.with_extension(UNFINISHED);
-        let written = self.write(&temp, head, notes, nodes, positions);
+        let written = file::write(&**vfs, &temp, head, positions, depths);
         let moved = written.and_then(|()| vfs.rename(&temp, &path));
         if let Err(e) = moved {
             // What is left of it is swept at the next start.
@@ -207,49 +209,6 @@ impl Snapshots {
         }
         files.insert(key, bytes);
         Ok(())
-    }
-
-    fn write(
-        &self,
-        temp: &Path,
-        head: &SnapshotHead,
-        notes: u32,
-        nodes: u32,
-        positions: &[[f32; 2]],
-    ) -> io::Result<()> {
-        let vfs = &*self.inner.vfs;
-        let mut file = match vfs.create(temp) {
-            // A crash may have left one.
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                vfs.remove_file(temp)?;
-                vfs.create(temp)?
-            }
-            made => made?,
-        };
-        let mut hasher = blake3::Hasher::new();
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES);
-        buffer.extend_from_slice(&MAGIC);
-        buffer.extend_from_slice(&FORMAT.to_le_bytes());
-        buffer.extend_from_slice(head.dataset.as_bytes());
-        buffer.extend_from_slice(&head.fingerprint.to_le_bytes());
-        buffer.extend_from_slice(&nodes.to_le_bytes());
-        buffer.extend_from_slice(&notes.to_le_bytes());
-        let name = head.session.as_str().as_bytes();
-        buffer.extend_from_slice(&u32::try_from(name.len()).unwrap_or(0).to_le_bytes());
-        buffer.extend_from_slice(name);
-        buffer.extend_from_slice(&head.notes);
-        for some in positions.chunks(BUFFER_BYTES / NODE_BYTES) {
-            for [x, y] in some {
-                buffer.extend_from_slice(&x.to_le_bytes());
-                buffer.extend_from_slice(&y.to_le_bytes());
-            }
-            hasher.update(&buffer);
-            vfs::write_all(vfs, &mut file, &buffer)?;
-            buffer.clear();
-        }
-        hasher.update(&buffer);
-        buffer.extend_from_slice(hasher.finalize().as_bytes());
-        vfs::write_all(vfs, &mut file, &buffer)
     }
 
     /// The positions kept for a session whose graph has `nodes` nodes. A file that does not fit or is
@@ -268,7 +227,7 @@ impl Snapshots {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Kept::Nothing),
             opened => opened.map_err(|e| StoreError::io("open", &path, e))?,
         };
-        let read = read(&mut file, session, dataset, nodes);
+        let read = file::read(&mut file, session, dataset, nodes);
         match read.map_err(|e| StoreError::io("read", &path, e))? {
             Kept::Unfit(why) => {
                 self.remove(session, dataset)?;
@@ -377,72 +336,4 @@ impl Snapshots {
         }
         Ok(())
     }
-}
-
-/// Bytes of the file of a session.
-fn file_bytes(session: &SessionId, notes: u32, nodes: u32) -> u64 {
-    let fixed = HEAD_BYTES + HASH_BYTES + session.as_str().len();
-    fixed as u64 + u64::from(notes) + u64::from(nodes) * NODE_BYTES as u64
-}
-
-/// Reads a file that may hold anything. Nothing is allocated before the head fits.
-fn read(file: &mut File, session: &SessionId, dataset: DatasetId, nodes: u32) -> io::Result<Kept> {
-    let len = file.metadata()?.len();
-    let mut head = [0u8; HEAD_BYTES];
-    if len < HEAD_BYTES as u64 {
-        return Ok(Kept::Unfit("it is too short"));
-    }
-    file.read_exact(&mut head)?;
-    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    if head[..4] != MAGIC || word(4) != FORMAT {
-        return Ok(Kept::Unfit("it is of another format"));
-    }
-    if head[8..24] != *dataset.as_bytes() {
-        return Ok(Kept::Unfit("it belongs to another dataset"));
-    }
-    let (own_nodes, notes_bytes, name_bytes) = (word(32), word(36), word(40));
-    if own_nodes != nodes {
-        return Ok(Kept::Unfit("the graph has another number of nodes"));
-    }
-    let is_whole = notes_bytes <= limits::SNAPSHOT_NOTES_BYTES_MAX
-        && name_bytes as usize == session.as_str().len()
-        && len == file_bytes(session, notes_bytes, nodes);
-    if !is_whole {
-        return Ok(Kept::Unfit("it has another length than it says"));
-    }
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&head);
-    let mut name = vec![0u8; name_bytes as usize];
-    file.read_exact(&mut name)?;
-    let mut notes = vec![0u8; notes_bytes as usize];
-    file.read_exact(&mut notes)?;
-    hasher.update(&name).update(&notes);
-    let mut positions = Vec::with_capacity(nodes as usize);
-    let mut buffer = vec![0u8; BUFFER_BYTES.min(nodes as usize * NODE_BYTES)];
-    while positions.len() < nodes as usize {
-        let left = (nodes as usize - positions.len()) * NODE_BYTES;
-        let some = buffer.len().min(left);
-        let some = &mut buffer[..some];
-        file.read_exact(some)?;
-        hasher.update(some);
-        positions.extend(some.chunks_exact(NODE_BYTES).map(|b| {
-            [
-                f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
-                f32::from_le_bytes([b[4], b[5], b[6], b[7]]),
-            ]
-        }));
-    }
-    let mut hash = [0u8; HASH_BYTES];
-    file.read_exact(&mut hash)?;
-    if hash != *hasher.finalize().as_bytes() {
-        return Ok(Kept::Unfit("its checksum is wrong"));
-    }
-    if name != session.as_str().as_bytes() {
-        return Ok(Kept::Unfit("it belongs to another session"));
-    }
-    let mut fingerprint = [0u8; 8];
-    fingerprint.copy_from_slice(&head[24..32]);
-    let fingerprint = u64::from_le_bytes(fingerprint);
-    let head = SnapshotHead { session: session.clone(), dataset, fingerprint, notes };
-    Ok(Kept::Positions(head, positions))
 }

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import requests
 
-from conftest import PASSWORD, Server, counted, run_cli
+from conftest import PASSWORD, Server, counted, free_port, run_cli
 
 COMMANDS = ["serve", "user", "key", "layout", "compute", "query", "picture", "generate", "export", "import", "doctor", "bench", "print"]
 
@@ -156,6 +156,27 @@ def test_accounts_and_keys(tmp_path):
         assert login("carol", "another long one").status_code == 200
     finally:
         s.stop()
+
+
+def test_what_is_not_there_is_named_with_what_to_name_instead(tmp_path):
+    edges = tmp_path / "e.csv"
+    edges.write_text("s,d\n1,2\n")
+    absent = tmp_path / "absent"
+    for args, told in [
+        (("compute", "pagerank", f"{absent}.csv"), f"{absent}.csv: there is no such file; name a table"),
+        (("layout", "circle", f"{absent}.parquet"), f"{absent}.parquet: there is no such file; name a table"),
+        (("layout", "circle", edges, "--nodes", f"{absent}.csv"), f"{absent}.csv: there is no such file; name a table"),
+        (("query", edges, "--gfql", absent), f"{absent}: there is no such file; name one that holds the operations"),
+        (("compute", "pagerankk", edges), 'no compute named "pagerankk" (did you mean "pagerank"?)'),
+        (("user", "list", "--data", absent), "no such data folder; `graphlume serve` makes it"),
+        (("import", absent, "--data", tmp_path / "new"), "there is no such folder; name another one"),
+        (("picture", "x", "-o", tmp_path / "x.png", "--server", f"http://127.0.0.1:{free_port()}"),
+         "name the address of a running `graphlume serve`"),
+        (("serve", "--config", absent), f"configuration file {absent}: "),
+    ]:
+        r = run_cli(*args, check=False)
+        assert r.returncode != 0 and told in r.stderr, (args, r.stderr)
+    assert "name another with --config" in r.stderr
 
 
 def test_export_and_import_carry_everything_over(tmp_path):

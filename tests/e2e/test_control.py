@@ -125,11 +125,15 @@ def test_a_backup_and_a_check_need_no_stop(busy, tmp_path):
 def test_what_is_refused_is_refused_as_without_a_server(busy, tmp_path):
     idle = tmp_path / "idle"
     run_cli("user", "add", "admin", "--role", "superuser", "--data", idle)
-    for args in (["user", "disable", "nobody"], ["user", "add", "admin"], ["key", "revoke", "nothing"],
-                 ["user", "disable", "admin"]):
+    for args, why in [(["user", "disable", "nobody"], "user not found: nobody; `graphlume user list` lists"),
+                      (["user", "add", "admin"], "admin"),
+                      (["key", "create", "nobody"], "user not found: nobody; `graphlume user list` lists"),
+                      (["key", "revoke", "nothing"], "key not found: nothing; `graphlume key list`"),
+                      (["user", "disable", "admin"], "superuser")]:
         told = [run_cli(*args, "--data", data, check=False) for data in (busy.data, idle)]
         assert [r.returncode for r in told] == [1, 1], told
         assert told[0].stderr == told[1].stderr and told[0].stderr.startswith("error: "), told
+        assert why in told[0].stderr, told
 
 
 def ask(server, line):

@@ -397,6 +397,43 @@ def test_icons_and_opacities_follow_a_column_and_go_back(open_page):
     page.until(lambda: "node_icon" not in shown())
 
 
+def test_axes_are_a_step_that_every_page_and_the_picture_shows(server, open_page, graph):
+    session = unique("doc")
+    page, watching = open_page(session), open_page(session, user=None)
+    for one in (page, watching):
+        one.until(lambda one=one: one.frames and one.graph)
+        assert one.graph["underlay"]["axes"] == []
+    headers = {"Authorization": f"Bearer {server.token('alice')}"}
+
+    def rows(one):
+        return [m["underlay"]["axes"] for m in one.messages if m["t"] in ("graph", "legend")][-1]
+
+    def picture():
+        r = requests.get(f"{server.url}/viz/{session}/picture.svg?wait=0", headers=headers)
+        assert r.status_code == 200, r.text
+        return r.text
+
+    axes = [{"y": 0, "label": "middle", "external": True, "width": 6}, {"r": "20"}]
+    assert page.do({"encodings/node.axis": {"rows": axes}})["t"] == "done"
+    drawn = [{"y": 0.0, "label": "middle", "kind": "external", "width": 6.0}, {"r": 20.0, "kind": "plain"}]
+    for one in (page, watching):
+        one.until(lambda one=one: rows(one) == drawn)
+        assert one.document["encodings/node.axis"] == {"rows": axes}
+    assert ">middle</text>" in picture()
+    late = open_page(session, user=None)
+    late.until(lambda: late.frames and late.graph and rows(late) == drawn)
+    for wrong, told in [({"rows": [{"r": 1}, {"label": "nowhere"}]}, "encodings/node.axis.rows[1]"),
+                        ({"rows": 7}, "give a list of rows"), ({"rows": [{"r": 1}] * 501}, "at most 500")]:
+        refused = page.do({"encodings/node.axis": wrong})
+        assert refused["t"] == "refused" and told in refused["message"], refused
+    refused = watching.do({"encodings/node.axis": {"rows": []}})
+    assert refused["t"] == "refused" and refused["slug"] == "not-yours", refused
+    assert page.ask(t="undo")["t"] == "done"
+    for one in (page, watching, late):
+        one.until(lambda one=one: rows(one) == [])
+    assert ">middle</text>" not in picture()
+
+
 def random_step(draw, page):
     dice = draw.randrange(10)
     if dice < 2:

@@ -8,11 +8,10 @@
 | of many visits at once exactly one signs in | `test_a_hundred_visits_at_once_sign_in_once`, `test_pipelined_visits_sign_in_once`; \
 in one process `of_many_visits_at_once_one_signs_in` |
 | a use that was answered is never forgotten | `test_a_killed_server_never_lets_in_twice` |
-| lives: 3,599 / 3,600 / 3,601 seconds, seven days | `shell/service/src/tests/links.rs`; a short life by the clock here, \
-`test_a_short_life_by_the_clock` |
-| settings by variable, flag and file; what is refused at the start | `test_settings_have_three_sources`, \
-`test_impossible_settings_end_the_start`, `test_cookie_flags_of_every_setting` |
-| a guest reads one dataset on every route that there is | `test_every_route_for_a_guest`, `test_the_tools_for_a_guest` |
+| lives: 3,599 / 3,600 / 3,601 seconds, seven days | `shell/service/src/tests/links.rs`; a short life by the clock in \
+`test_link_settings.py` |
+| settings by variable, flag and file; what is refused at the start | `test_link_settings.py` |
+| a guest reads one dataset on every route that there is (rows: `guest_routes.py`) | `test_every_route_for_a_guest`, `test_the_tools_for_a_guest` |
 | a cookie changes nothing and needs its origin | `test_a_cookie_opens_pages_and_nothing_else` |
 | a logout ends everything at once and for good | `test_a_logout_ends_everything`, \
 `test_a_logout_survives_a_kill`, `test_nothing_that_races_a_logout_succeeds_later`; `shell/service/src/tests/logout.rs` |
@@ -24,16 +23,16 @@ import concurrent.futures
 import json
 import random
 import re
-import subprocess
 import threading
 import time
 
 import pytest
 import requests
 from agent import Agent, OpenPage
-from conftest import HANG_S, Server, browser, free_port, run_cli, unique, until
-from link_rig import (EDGES, admin_server, connect, jar, mint, request_bytes, ring, set_cookies, status_of, visit)
-from live import Viewer, bits
+from conftest import HANG_S, browser, run_cli, unique, until
+from guest_routes import SCOPE, Place
+from link_rig import admin_server, connect, jar, mint, request_bytes, ring, set_cookies, status_of, visit
+from live import Viewer
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 ABSENT = "0123456789abcdef0123456789abcdef"
@@ -255,220 +254,6 @@ def test_a_killed_server_never_lets_in_twice(tmp_path):
     print(f"\n{ROUNDS * LINKS} uses around a kill: (answer before, answer after) {outcomes}")
     assert outcomes.get((302, 410)) and outcomes.get((None, 302)), outcomes
     assert server.stop() == 0
-
-
-def test_a_short_life_by_the_clock(tmp_path):
-    server = admin_server(tmp_path / "data").start()
-    admin = server.api()
-    dataset = ring(admin)
-    early, late = mint(admin, dataset), mint(admin, dataset)
-    minted = time.time()
-    assert visit(early).status_code == 302
-    server.stop()
-    # The age is judged at the visit, so that a short life is set when the link has been used.
-    server.extra = ("--sesame-max-age", "1")
-    server.start()
-    until(lambda: time.time() > minted + 2.05, "both are older than a second, whatever part of one is rounded off")
-    r = visit(late)
-    assert r.status_code == 404 and "not valid any more" in r.text
-    # A link that is used and old looks like one that never was.
-    assert visit(early).status_code == 404
-    server.stop()
-
-
-def test_settings_have_three_sources(tmp_path):
-    data = tmp_path / "data"
-    server = admin_server(data).start()
-    dataset = ring(server.api())
-    server.stop()
-    config = tmp_path / "graphlume.toml"
-    config.write_text("[serve]\nsesame-token-name = 'from_file'\nsesame-one-time = false\n")
-    for extra, env, name, once in [
-        ((), {"SESAME_TOKEN_NAME": "ticket", "SESAME_ONE_TIME": "False"}, "ticket", False),
-        ((), {"SESAME_TOKEN_NAME": "", "SESAME_ONE_TIME": "true", "SESAME_MAX_AGE": "60"}, "sst", True),
-        (("--sesame-token-name", "flag"), {"SESAME_TOKEN_NAME": "ticket"}, "flag", True),
-        (("--config", str(config)), {}, "from_file", False),
-        (("--config", str(config)), {"SESAME_TOKEN_NAME": "ticket", "SESAME_ONE_TIME": "1"}, "ticket", True),
-        (("--config", str(config)), {"GRAPHLUME_SESAME_TOKEN_NAME": "ours"}, "ours", False),
-    ]:
-        server = Server(data, *extra, env=env).start()
-        link = mint(server.api(), dataset)
-        assert f"/magic-login/?{name}=" in link, (env, link)
-        for other in {"sst", "ticket", "token"} - {name}:
-            assert visit(link.replace(f"?{name}=", f"?{other}=")).status_code == 400, "another name is no name"
-        statuses = [visit(link).status_code for _ in range(3)]
-        assert statuses == ([302, 410, 410] if once else [302] * 3), (env, statuses)
-        assert server.stop() == 0
-
-
-def start(tmp_path, *args, **env):
-    """The exit code of a server that refuses to start, and what it says."""
-    ports = ["--listen", f"127.0.0.1:{free_port()}", "--internal-listen", f"127.0.0.1:{free_port()}"]
-    try:
-        r = run_cli("serve", *ports, "--data", tmp_path / "data", *args, check=False, timeout=HANG_S,
-                    env={"PATH": "/usr/bin:/bin", **env})
-    except subprocess.TimeoutExpired:
-        return 0, "it serves"
-    return r.returncode, r.stderr
-
-
-def test_impossible_settings_end_the_start(tmp_path):
-    for args, env, exit_code, words in [
-        ((), {"SESAME_MAX_AGE": "0"}, 78, "sesame-max-age"),
-        ((), {"SESAME_MAX_AGE": "-1"}, 78, "sesame-max-age"),
-        ((), {"SESAME_MAX_AGE": "soon"}, 78, "soon"),
-        ((), {"SESAME_MAX_AGE": "99999999999"}, 78, "99999999999"),
-        ((), {"SESAME_ONE_TIME": "perhaps"}, 78, "perhaps"),
-        ((), {"SESAME_TOKEN_NAME": "a b"}, 78, "SESAME_TOKEN_NAME"),
-        ((), {"SESAME_TOKEN_NAME": "x" * 65}, 78, "SESAME_TOKEN_NAME"),
-        ((), {"COOKIE_SAMESITE": "Sometimes"}, 78, "Sometimes"),
-        (("--sesame-max-age", "0"), {}, 2, "sesame-max-age"),
-    ]:
-        code, said = start(tmp_path, *args, **env)
-        assert code == exit_code and words in said, (args, env, code, said)
-
-
-def test_cookie_flags_of_every_setting(tmp_path):
-    data = tmp_path / "data"
-    server = admin_server(data).start()
-    dataset = ring(server.api())
-    server.stop()
-    started = refused = 0
-    for secure in ("true", "false"):
-        for same_site in (None, "None", "none", "NONE", "Lax", "Strict"):
-            env = {"COOKIE_SECURE": secure, **({"COOKIE_SAMESITE": same_site} if same_site else {})}
-            if secure == "false" and (same_site or "").lower() == "none":
-                code, said = start(tmp_path, **env)
-                assert code == 78 and "COOKIE_SECURE" in said, (env, code, said)
-                refused += 1
-                continue
-            server = Server(data, env=env).start()
-            r = visit(mint(server.api(), dataset))
-            expected = same_site or ("None" if secure == "true" else "Lax")
-            lines = set_cookies(r)
-            assert set(lines) == {"sessionid", "csrftoken", "graphlume_jwt"}, lines
-            for name, line in lines.items():
-                parts = line.split("; ")
-                assert [p for p in parts if p.startswith("SameSite=")] == [f"SameSite={expected.capitalize()}"], line
-                assert ("Secure" in parts) == (secure == "true"), line
-                assert ("HttpOnly" in parts) == (name != "csrftoken"), line
-            server.stop()
-            started += 1
-    assert (started, refused) == (9, 3)
-
-
-# Every route of the public address that asks for somebody: the answer to a guest about the dataset of the link,
-# and about another one.
-OWN_PAGE, OTHER_PAGE = (200,), (404,)
-SCOPE = {
-    "GET /api/v2/auth/pkey/jwt/": ((401,), (401,)),
-    "POST /api/v2/auth/pkey/jwt/": ((401,), (401,)),
-    "POST /api/v2/o/{slug}/switch/": ((404,), (404,)),
-    "GET /api/v2/generate/single-use-url/": ((403,), (403,)),
-    "GET /api/v2/logout-user/{username}/": ((403,), (403,)),
-    "GET /api/v2/logout-user/username/{username}/": ((403,), (403,)),
-    "POST /api/v2/users/me/password/": ((403,), (403,)),
-    "GET /api/v2/users/me/keys/": ((403,), (403,)),
-    "POST /api/v2/users/me/keys/": ((403,), (403,)),
-    "DELETE /api/v2/users/me/keys/{key_id}/": ((403,), (403,)),
-    "GET /api/v2/files/": ((200,), (200,)),
-    "POST /api/v2/files/": ((403,), (403,)),
-    "GET /api/v2/files/{file_id}": ((404,), (404,)),
-    "DELETE /api/v2/files/{file_id}": ((404,), (404,)),
-    "POST /api/v2/upload/files/{file_id}": ((404,), (404,)),
-    "PATCH /api/v2/upload/files/{file_id}/": ((404,), (404,)),
-    "GET /api/v2/datasets/": ((200,), (200,)),
-    "GET /api/v2/datasets/{dataset_id}": ((200,), (404,)),
-    "DELETE /api/v2/datasets/{dataset_id}": ((403,), (404,)),
-    "POST /api/v2/upload/datasets/": ((403,), (403,)),
-    "GET /api/v2/upload/datasets/{dataset_id}": ((200,), (404,)),
-    "POST /api/v2/upload/datasets/{dataset_id}/nodes/{format}": ((403,), (404,)),
-    "POST /api/v2/upload/datasets/{dataset_id}/edges/{format}": ((403,), (404,)),
-    "POST /api/v2/etl/datasets/{dataset_id}/gfql/{output_type}": ((200,), (404,)),
-    "POST /api/v2/etl/datasets/{dataset_id}/gfql": ((200,), (404,)),
-    "POST /api/v2/datasets/{dataset_id}/gfql/{output_type}": ((200,), (404,)),
-    "POST /api/v2/datasets/{dataset_id}/gfql": ((200,), (404,)),
-    "POST /api/v2/datasets/{dataset_id}/python": ((403,), (403,)),
-    "POST /api/v1/datasets/": ((403,), (403,)),
-    "POST /api/v2/share/link/": ((403,), (404,)),
-    "GET /api/experimental/viz/sessions/": ((200,), (200,)),
-    "GET /api/experimental/viz/sessions/{session_id}/": ((200,), (404,)),
-    "GET /viz/{session_id}/ws": ((426,), (426,)),
-    "GET /viz/{session_id}/about": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/graph": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/scene/{index}": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/node/{index}": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/names": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/edge/{index}": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/search": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/frame": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/{epoch}/edges.bin": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/{epoch}/positions.bin": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/{epoch}/groups.bin": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/{epoch}/depth.bin": ((404,), (404,)),  # This graph has no z; see test_space.py.
-    "GET /viz/{session_id}/picture.png": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/picture.svg": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/picture.pdf": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/columns": (OWN_PAGE, OTHER_PAGE),
-    "GET /viz/{session_id}/bins": (OWN_PAGE, OTHER_PAGE),
-    "POST /viz/{session_id}/find": (OWN_PAGE, OTHER_PAGE),
-    "POST /viz/{session_id}/do": (OWN_PAGE, OTHER_PAGE),
-    "POST /viz/{session_id}/export": (OWN_PAGE, OTHER_PAGE),
-    "POST /viz/{session_id}/dataset": ((403,), (404,)),
-    "POST /mcp": ((400,), (400,)),
-    "GET /mcp": ((400,), (400,)),
-    "DELETE /mcp": ((400,), (400,)),
-    "GET /graph/graph.html": (OWN_PAGE, OTHER_PAGE),
-}
-BODIES = {
-    "POST /api/v2/files/": {"file_type": "csv"},
-    "POST /api/v2/upload/datasets/": {"name": "x", "metadata": {}, "node_encodings": {"bindings": {}},
-                                      "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}},
-    "POST /api/v1/datasets/": {"name": "x", "metadata": {}, "node_encodings": {"bindings": {}}, "compute": {},
-                               "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}},
-    "POST /api/v2/etl/datasets/{dataset_id}/gfql/{output_type}": {"gfql_query": [{"type": "Node"}]},
-    "POST /api/v2/etl/datasets/{dataset_id}/gfql": {"gfql_query": [{"type": "Node"}]},
-    "POST /api/v2/datasets/{dataset_id}/gfql/{output_type}": {"gfql_query": [{"type": "Node"}]},
-    "POST /api/v2/datasets/{dataset_id}/gfql": {"gfql_query": [{"type": "Node"}]},
-    "POST /api/v2/datasets/{dataset_id}/python": {"execute": "1"},
-    "POST /viz/{session_id}/find": {"text": "degree > 1"},
-    "POST /viz/{session_id}/do": {"label": "x", "changes": []},
-    "POST /viz/{session_id}/export": {"nodes": bits([1], 60)},
-    "POST /viz/{session_id}/dataset": {"nodes": bits([1], 60), "name": "x"},
-}
-
-
-class Place:
-    """A dataset with a session that somebody has open, as addresses name it."""
-
-    def __init__(self, server, api, dataset):
-        self.dataset, self.session = dataset, unique("s")
-        token = api.session.headers["Authorization"].removeprefix("Bearer ")
-        self.page = OpenPage(server, dataset, self.session, token)
-        self.file = api.file(EDGES, "csv")["file_id"]
-
-    def request(self, server, row, **kwargs):
-        method, path = row.split(" ")
-        values = {"slug": "alice", "username": "alice", "file_id": self.file, "dataset_id": self.dataset,
-                  "key_id": "ABCDEFGHIJ", "format": "csv", "output_type": "all", "session_id": self.session, "index": "1",
-                  "epoch": str(self.page.viewer.graph["epoch"])}
-        path = re.sub(r"{(\w+)}", lambda m: values[m.group(1)], path)
-        query = {"username": "x", "dataset_id": self.dataset} if "single-use-url" in path else {}
-        if path == "/graph/graph.html":
-            query = {"dataset": self.dataset, "session": self.session}
-        if path.startswith("/viz/"):
-            query = {"dataset": self.dataset}
-        if path.endswith("/bins"):
-            query["columns"] = "node:degree"
-        if path.endswith("/export"):
-            query.update(table="nodes", format="csv")
-        if "share/link" in path:
-            kwargs["json"] = {"obj_pk": self.dataset, "obj_type": "dataset", "mode": "public"}
-        elif row in BODIES:
-            kwargs["json"] = BODIES[row]
-        elif method in ("POST", "PATCH"):
-            kwargs["data"] = b"{}" if path != "/mcp" else b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
-        return requests.request(method, server.url + path, params=query, timeout=HANG_S, **kwargs)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import requests
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from conftest import run_cli, unique
-from live import COLOR, LABELS, SIZE, Frame, Viewer, until_at_rest
+from live import COLOR, LABELS, POS_DELTA, POS_KEY, SIZE, Frame, Viewer, until_at_rest
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,32 @@ def test_a_page_without_websockets_is_told_what_a_socket_tells(server, dataset):
     past = requests.get(f"{at}/scene/{told['scene_frames']}", params={"dataset": dataset})
     assert past.status_code == 404 and "from 0 on" in past.json()["message"]
     viewer.close()
+
+
+def test_a_poll_gets_the_steps_from_the_keyframe_that_the_page_has(server, dataset):
+    session = session_of(server, dataset, "&play=10000")
+
+    def poll(after):
+        r = requests.get(f"{server.url}/viz/{session}/frame", params={"after": after, "dataset": dataset})
+        assert r.status_code == 200, r.text
+        return Frame(r.content), len(r.content)
+
+    with Mover(server, dataset, session):
+        key, whole = poll(0)
+        assert key.kind == POS_KEY
+        after, steps = key.seq, []
+        while len(steps) < 3:
+            frame, bytes_ = poll(after)
+            assert after < frame.seq < 2_000, "the frames of a few minutes"
+            after = frame.seq
+            if frame.kind == POS_KEY:
+                key = frame
+            else:
+                assert (frame.kind, frame.base_seq) == (POS_DELTA, key.seq), "steps from what the page was sent"
+                steps.append(bytes_)
+        assert all(bytes_ < 0.6 * whole for bytes_ in steps), (whole, steps)
+        # Who has lost the keyframe gets one.
+        assert poll(0)[0].kind == POS_KEY
 
 
 def test_the_layout_is_watched_from_first_positions_to_rest(server, dataset):

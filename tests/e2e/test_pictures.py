@@ -235,7 +235,9 @@ def test_the_command_line_writes_a_picture(server, dataset, session, tmp_path):
     run_cli("picture", session, "-o", tmp_path / "x.svg", *here, "--title", "a<b")
     assert "a&lt;b" in (tmp_path / "x.svg").read_text()
     for args, told in [
-        (("nothing", "-o", tmp_path / "x.png", *here), "not found"),
+        (("nothing", "-o", tmp_path / "x.png", *here), "dataset not found: nothing; GET /api/v2/datasets/ lists"),
+        (("nothing", "-o", tmp_path / "x.png", "--server", server.url), "nothing: no session or dataset of that id"),
+        (("nothing", "-o", tmp_path / "x.png", "--server", server.url), "--key takes the key"),
         ((session, "-o", tmp_path / "x.gif", *here), ".svg or .pdf"),
         ((session, "-o", tmp_path / "y.png", *here, "--theme", "blue"), "dark or light"),
         ((session, "-o", tmp_path / "y.png", "--server", "https://x"), "--server https://x"),

@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pytest
 import requests
-from conftest import browser
+from conftest import browser, until
 from live import Viewer
 
 SIDE = 4
@@ -110,6 +110,29 @@ def test_a_layout_by_name_in_space_gives_one_and_one_in_the_plane_takes_it_back(
             assert sorted(set(np.round(depths(reply)[0]))) == [0, 1, 2, 3]
         else:
             assert reply.status_code == 404
+    viewer.close()
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_z_of_a_layout_by_name_outlives_the_server(fresh, edges, end):
+    api, headers = fresh.api(), {"Authorization": f"Bearer {fresh.token()}"}
+    dataset = api.dataset([api.file(edges, "csv")["file_id"]])
+    viewer = open_viewer(fresh, dataset, headers=headers)
+    viewer.say({"t": "layout", "name": "grid_3d", "params": {}})
+    viewer.until(lambda: viewer.state.get("placements", 0) > 0)
+    session, before = viewer.session, depths(asked(fresh, viewer, dataset, headers=headers))[0]
+    assert sorted(set(np.round(before))) == [0, 1, 2, 3]
+    # A server that is told to stop writes positions down first; one that is killed has written them when they came to rest.
+    kept = fresh.data / "positions" / dataset / session
+    until(lambda: end == "stop" or kept.exists(), "the positions are written")
+    viewer.close()
+    getattr(fresh, end)()
+    fresh.start()
+    viewer = Viewer(fresh, dataset, session, headers=headers)
+    viewer.session = session
+    viewer.until(lambda: viewer.graph and viewer.frames)
+    assert viewer.graph["layout"]["depths"] > 0, viewer.graph["layout"]
+    assert np.abs(depths(asked(fresh, viewer, dataset, headers=headers))[0] - before).max() < 1e-3
     viewer.close()
 
 

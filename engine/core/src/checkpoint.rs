@@ -1,5 +1,7 @@
 //! Checkpoints of sessions, which outlive the process: the engine says when, the service says where.
 
+use std::sync::Arc;
+
 use graphlume_graph::Topology;
 use graphlume_types::hash::mix64;
 use graphlume_types::{DatasetId, SessionId};
@@ -35,6 +37,8 @@ pub struct Checkpoint {
     pub metadata: CheckpointMetadata,
     /// By node index.
     pub positions: Vec<[f32; 2]>,
+    /// The third coordinates by node index, where a layout in space has found them.
+    pub depths: Option<Arc<Vec<f32>>>,
 }
 
 /// What a layout needs beside its positions to go on.

@@ -77,7 +77,7 @@ pub enum LoadError {
     #[error("{0}")]
     Waiting(String),
     /// No such dataset.
-    #[error("dataset {0} does not exist")]
+    #[error("dataset {0} does not exist; it may have been deleted: open another one")]
     NotFound(DatasetId),
     /// The load was stopped.
     #[error(transparent)]

@@ -9,7 +9,7 @@ use crate::labels::cut;
 use crate::mapping::number;
 
 /// Rows that are drawn.
-const ROWS_MAX: usize = 500;
+pub const AXIS_ROWS_MAX: usize = 500;
 /// Characters of a label.
 const LABEL_CHARS_MAX: usize = 80;
 /// Characters from which a number is rounded.
@@ -36,7 +36,7 @@ pub(crate) fn encoded(cx: &mut Cx<'_>, encoding: &Map<String, Value>) -> Option<
         cx.tell(ENCODING_IGNORED, text);
         return None;
     };
-    let found: Vec<Option<Value>> = rows.iter().take(ROWS_MAX).map(row).collect();
+    let found: Vec<Option<Value>> = rows.iter().take(AXIS_ROWS_MAX).map(row).collect();
     let unread: Vec<usize> =
         found.iter().enumerate().filter(|(_, r)| r.is_none()).map(|(at, _)| at).collect();
     if let Some(first) = unread.first() {
@@ -48,11 +48,31 @@ pub(crate) fn encoded(cx: &mut Cx<'_>, encoding: &Map<String, Value>) -> Option<
         );
         cx.tell(NOT_SHOWN, text);
     }
-    if rows.len() > ROWS_MAX {
-        let text = format!("of {} axis rows the first {ROWS_MAX} are drawn", rows.len());
+    if rows.len() > AXIS_ROWS_MAX {
+        let text = format!("of {} axis rows the first {AXIS_ROWS_MAX} are drawn", rows.len());
         cx.tell(NOT_SHOWN, text);
     }
     Some(found.into_iter().flatten().collect())
+}
+
+/// Checks that each of the rows that a script binds can be drawn.
+///
+/// # Errors
+/// What is wrong where, as in `rows[3] is an object, which has no number in r, x or y; give it one`.
+pub fn check_axis_rows(encoding: &Value) -> Result<(), String> {
+    let rows = encoding.get("rows").and_then(Value::as_array).ok_or_else(|| {
+        "rows is missing or no list; give a list of rows with a number in r, x or y".to_owned()
+    })?;
+    if rows.len() > AXIS_ROWS_MAX {
+        return Err(format!("rows has {} entries; at most {AXIS_ROWS_MAX} are drawn", rows.len()));
+    }
+    match rows.iter().position(|given| row(given).is_none()) {
+        Some(at) => Err(format!(
+            "rows[{at}] is {}, which has no number in r, x or y; give it one",
+            value_word(&rows[at])
+        )),
+        None => Ok(()),
+    }
 }
 
 /// A number with all the digits that arithmetic left of it, as layouts of clients label their rings, with four of them.

@@ -29,6 +29,7 @@ mod sizes;
 mod undrawn;
 pub mod wire;
 
+pub use axes::{AXIS_ROWS_MAX, check_axis_rows};
 pub use card::{edge_card, edge_names, node_card, node_names};
 pub use collection::{Bits, Members, Paint, Painted, paint};
 pub use depth::{DEPTH_COLUMN, has_depth};

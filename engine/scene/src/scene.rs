@@ -40,7 +40,8 @@ pub struct Encodings {
 }
 
 /// Channels of a document, and what clients call their encodings; any other is a size.
-const CHANNELS: [(&str, &str); 3] = [("color", "Color"), ("opacity", "Opacity"), ("icon", "Icon")];
+const CHANNELS: [(&str, &str); 4] =
+    [("color", "Color"), ("opacity", "Opacity"), ("icon", "Icon"), ("axis", "Axis")];
 
 impl Encodings {
     /// Those of an upload.
@@ -49,8 +50,8 @@ impl Encodings {
         Self { node, edge, metadata, node_columns: Vec::new() }
     }
 
-    /// With other columns for colours, sizes, opacities and icons: complex encodings by `node.color`, `node.size`,
-    /// `node.opacity`, `node.icon` and the same of `edge`. One that says neither colours nor a mapping is a simple binding,
+    /// With other columns for colours, sizes, opacities and icons, and other axes: complex encodings by `node.color`,
+    /// `node.size`, `node.opacity`, `node.icon` and the same of `edge`, and `node.axis`. One of a column that says neither colours nor a mapping is a simple binding,
     /// but that of icons has shapes where the values name no icons.
     #[must_use]
     pub fn changed(&self, others: &Map<String, Value>) -> Self {
@@ -64,8 +65,9 @@ impl Encodings {
             let (client, own, channel) = side;
             let kind = CHANNELS.iter().find(|(name, _)| *name == channel).map_or("Size", |c| c.1);
             let key = format!("{client}{kind}Encoding");
-            let is_simple =
-                ["colors", "mapping"].iter().all(|f| encoding.get(f).is_none_or(Value::is_null));
+            let is_simple = ["colors", "mapping", "rows"]
+                .iter()
+                .all(|f| encoding.get(f).is_none_or(Value::is_null));
             if !spec.is_object() {
                 *spec = json!({});
             }

@@ -260,7 +260,7 @@ pub const TOOL_COLUMNS_MAX: usize = 120;
 pub const POSITIONS_KEEP_MILLIS: u64 = 4_000;
 /// Sessions whose positions are kept on the disk; past it those written longest ago go first.
 pub const SNAPSHOTS_MAX: usize = 4_096;
-/// Bytes of all kept positions, 8 for each node; past it those written longest ago go first.
+/// Bytes of all kept positions, 8 for each node and 12 in space; past it those written longest ago go first.
 pub const SNAPSHOT_BYTES_MAX: u64 = 4 << 30;
 /// Bytes of what is kept with the positions of one session: settings of the layout and pinned nodes.
 pub const SNAPSHOT_NOTES_BYTES_MAX: u32 = 1 << 20;

@@ -28,6 +28,7 @@ mod peers;
 mod proxy;
 mod query;
 mod request;
+mod request_head;
 mod rest;
 pub mod route;
 mod router;

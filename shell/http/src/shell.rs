@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use graphlume_service::Service as UseCases;
-use graphlume_types::{Code, id, limits};
+use graphlume_types::{Code, id};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -32,6 +32,7 @@ use crate::mcp::Agents;
 use crate::metrics::Metrics;
 use crate::proxy;
 use crate::request::{self, Hit, Reply};
+use crate::request_head::{below, check_head, method_label, wants_html};
 use crate::route::{Auth, Listener, Route};
 use crate::router::{Router, router};
 use crate::sent::Sent;
@@ -420,67 +421,6 @@ fn find_row(listener: Listener, asked: &Asked) -> Result<(&'static Route, Params
             let text = format!("there is nothing at {path}; {remedy}");
             Err(ApiError::new(Code::NotFound, "unknown-path", text))
         }
-    }
-}
-
-/// `path` without the base path, which a proxy may leave on.
-fn below<'a>(base: &str, path: &'a str) -> &'a str {
-    match path.strip_prefix(base) {
-        Some("") if !base.is_empty() => "/",
-        Some(rest) if rest.starts_with('/') => rest,
-        _ => path,
-    }
-}
-
-/// Limits on what hyper has let through.
-fn check_head<B>(request: &Request<B>) -> Result<(), ApiError> {
-    let target = request.uri().path_and_query().map_or(0, |p| p.as_str().len());
-    // The page's address brings collections along.
-    let is_page = request.uri().path().ends_with("/graph/graph.html");
-    let limit = if is_page { limits::PAGE_URI_BYTES_MAX } else { limits::URI_BYTES_MAX };
-    if target > limit {
-        return Err(ApiError::new(
-            Problem::UriTooLong,
-            "uri-too-long",
-            format!("the address has {target} bytes, the limit is {limit}"),
-        ));
-    }
-    let bytes: usize =
-        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
-    if bytes > limits::HEADER_BYTES_MAX {
-        return Err(ApiError::new(
-            Problem::HeadersTooLarge,
-            "headers-too-large",
-            format!("the headers have {bytes} bytes, the limit is {}", limits::HEADER_BYTES_MAX),
-        ));
-    }
-    Ok(())
-}
-
-/// Whether a person's browser is asking for something to look at.
-fn wants_html<B>(request: &Request<B>) -> bool {
-    let path = request.uri().path();
-    matches!(*request.method(), Method::GET | Method::HEAD)
-        && !path.starts_with("/api")
-        && !path.starts_with("/viz/")
-        && request
-            .headers()
-            .get(header::ACCEPT)
-            .and_then(|v| v.to_str().ok())
-            .is_some_and(|accept| accept.contains("text/html"))
-}
-
-/// Methods that exist; anything else is one series.
-fn method_label(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::HEAD => "HEAD",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::PATCH => "PATCH",
-        Method::DELETE => "DELETE",
-        Method::OPTIONS => "OPTIONS",
-        _ => "OTHER",
     }
 }
 

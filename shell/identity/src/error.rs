@@ -58,7 +58,7 @@ pub enum IdentityError {
     #[error("{0}")]
     Forbidden(String),
     /// No such thing, or not the caller's to know of.
-    #[error("{kind} not found: {id}")]
+    #[error("{kind} not found: {id}; {}", not_found_remedy(kind))]
     NotFound {
         /// The kind of thing.
         kind: &'static str,
@@ -98,6 +98,24 @@ pub enum IdentityError {
     /// A defect of ours.
     #[error("internal error: {0}")]
     Internal(String),
+}
+
+/// What to do where a thing of this kind was not found, as the errors of this crate and of the use cases end.
+#[must_use]
+pub fn not_found_remedy(kind: &str) -> &'static str {
+    match kind {
+        "dataset" => {
+            "GET /api/v2/datasets/ lists those that you may see, and a private one takes its author's key or token"
+        }
+        "file" => "GET /api/v2/files/ lists yours; upload it again if it is not among them",
+        "session" => {
+            "GET /api/experimental/viz/sessions/ lists yours; open the page of a dataset for a new one"
+        }
+        "user" => "`graphlume user list` lists the accounts",
+        "key" => "`graphlume key list` and GET /api/v2/users/me/keys/ list the keys",
+        "organization" => "`graphlume user set NAME --org SLUG` makes an account a member of one",
+        _ => "check how it is written",
+    }
 }
 
 impl IdentityError {

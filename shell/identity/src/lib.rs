@@ -36,7 +36,7 @@ pub mod testing;
 mod throttle;
 
 pub use accounts::FIRST_USERNAME;
-pub use error::IdentityError;
+pub use error::{IdentityError, not_found_remedy};
 pub use first_account::{Bootstrap, make_first_account};
 pub use identity::{Caller, Identity, LinkLogin, LinkOrder, LinkSettings, SignedIn};
 pub use principal::Principal;

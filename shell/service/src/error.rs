@@ -36,7 +36,7 @@ pub enum ServiceError {
     #[error("{0}")]
     Forbidden(String),
     /// No such thing, or not the caller's to know of.
-    #[error("{kind} not found: {id}")]
+    #[error("{kind} not found: {id}; {}", graphlume_identity::not_found_remedy(kind))]
     NotFound {
         /// The kind of thing.
         kind: &'static str,

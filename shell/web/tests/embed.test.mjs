@@ -118,16 +118,29 @@ test('encodings, panels, camera, play and the workbook answer', async () => {
 test('axes are drawn as a script sets them, until it takes them back', async () => {
   await embedding('js', async ({ outer, address }) => {
     const frame = await connect(outer, address);
-    const shot = async () => {
-      await frame.evaluate(() => window.__viewer.settle());
-      return frame.locator('#surface').screenshot();
+    // Somebody else who looks at the same session.
+    const other = await outer.context().newPage();
+    await other.goto(address);
+    await other.waitForFunction(() => window.__viewer?.counts.nodes > 0);
+    const shotOf = async (page) => {
+      await page.evaluate(() => window.__viewer.settle());
+      return page.locator('#surface').screenshot();
     };
-    const before = await shot();
-    const rows = [{ y: 0, label: 'middle', external: true, width: 6 }, { label: 'nowhere' }];
+    const shot = () => shotOf(frame);
+    const [before, elsewhere] = [await shot(), await shotOf(other)];
+    const rows = [{ y: 0, label: 'middle', external: true, width: 6 }];
+    const refused = does(outer, ['encodeAxis', [...rows, { label: 'nowhere' }]]);
+    await assert.rejects(refused, /rows\[1\].*r, x or y/);
     await does(outer, ['encodeAxis', rows]);
     await until(async () => !before.equals(await shot()));
+    // They are a step of the session's document, which everybody sees.
+    await until(async () => !elsewhere.equals(await shotOf(other)));
+    const kept = () => frame.evaluate(() => window.__viewer.doc.shared.shared['encodings/node.axis']);
+    assert.deepEqual(await kept(), { rows });
     await does(outer, ['encodeAxis']);
     await until(async () => before.equals(await shot()));
+    await until(async () => elsewhere.equals(await shotOf(other)));
+    assert.equal(await kept(), undefined);
   });
 });
 

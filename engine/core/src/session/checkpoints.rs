@@ -179,7 +179,8 @@ impl VizSession {
             pins,
             placed_by: self.placed.by.clone(),
         };
-        Checkpoint { dataset: self.dataset, fingerprint: 0, metadata, positions }
+        let depths = self.placed.depths.clone();
+        Checkpoint { dataset: self.dataset, fingerprint: 0, metadata, positions, depths }
     }
 
     /// Whether positions are still on their way to the disk.
@@ -192,10 +193,12 @@ impl VizSession {
     }
 }
 
-/// Whether the positions can be those of the graph.
+/// Whether the coordinates can be those of the graph.
 fn fits(checkpoint: &Checkpoint, lease: &Lease) -> bool {
+    let nodes = lease.facts.node_count as usize;
     checkpoint.dataset == lease.dataset
-        && checkpoint.positions.len() == lease.facts.node_count as usize
+        && checkpoint.positions.len() == nodes
+        && checkpoint.depths.as_ref().is_none_or(|z| z.len() == nodes)
 }
 
 impl Sessions {
@@ -281,6 +284,7 @@ impl Sessions {
             Some(checkpoint) => {
                 session.settings = checkpoint.metadata.settings;
                 session.placed.by.clone_from(&checkpoint.metadata.placed_by);
+                session.placed.depths.clone_from(&checkpoint.depths);
                 LayoutStart::Restored(run_of(checkpoint))
             }
             None => LayoutStart::Fresh,

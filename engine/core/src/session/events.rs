@@ -88,8 +88,8 @@ pub enum ViewerEvent {
 }
 
 impl ViewerEvent {
-    /// The JSON message of the page protocol, for the events that have one. `Scene` gives the legend,
-    /// which the page already has from `graph` when the version is 1.
+    /// The JSON message of the page protocol, for the events that have one. `Scene` gives the legend and what lies
+    /// under the edges, which the page already has from `graph` when the version is 1.
     #[must_use]
     pub fn message(&self) -> Option<Value> {
         match self {
@@ -108,7 +108,9 @@ impl ViewerEvent {
                 });
                 Some(v)
             }
-            Self::Scene(s) => Some(json!({"t": "legend", "legend": s.legend})),
+            Self::Scene(s) => {
+                Some(json!({"t": "legend", "legend": s.legend, "underlay": s.underlay}))
+            }
             Self::Collections(shown) => Some(shown.message.clone()),
             Self::Closed(reason) => Some(json!({
                 "t": "error", "slug": "session-closed",

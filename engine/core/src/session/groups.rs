@@ -46,16 +46,32 @@ pub(crate) fn frame(
     };
     let deadline = CancelToken::with_deadline(ctx.now() + BUDGET);
     let weights = lease.edge_weights.as_deref();
-    let topology = &lease.graph.topology;
-    let bytes = u64::from(topology.num_edges()) * EDGE_BYTES;
-    let fine = call.take(bytes).map_err(EngineError::from);
-    let fine = fine.and_then(|()| within(topology, weights, &coarse, &deadline));
-    let mut levels = vec![numbered(&coarse)];
-    // Without the finer level groups open into their nodes at once.
-    levels.extend(fine.inspect_err(|e| tracing::info!(error = %e, "no groups in groups")).ok());
+    let fine = finer(&lease.graph.topology, weights, &coarse, call, &deadline);
+    let levels = levels(&coarse, fine);
     let stamp = Stamp { epoch: lease.facts.epoch, seq: 0, flags: 0 };
     let frame = wire::deflated(&wire::encode_groups(stamp, &levels));
     Ok(lease.groups.get_or_init(|| frame).clone())
+}
+
+/// The levels that a page gets. Without the finer one groups open into their nodes at once.
+fn levels(coarse: &[u32], fine: Result<Vec<u16>, EngineError>) -> Vec<Vec<u16>> {
+    let fine = fine.inspect_err(|e| tracing::info!(error = %e, "no groups in groups"));
+    [numbered(coarse)].into_iter().chain(fine.ok()).collect()
+}
+
+/// The communities within groups, for [`EDGE_BYTES`] an edge of the memory that `call` may take.
+///
+/// # Errors
+/// [`EngineError::Memory`] where that is more than it may take; [`EngineError::Cancelled`] when the time is over.
+fn finer(
+    topology: &Topology,
+    weights: Option<&[f32]>,
+    groups: &[u32],
+    call: &CancelToken,
+    deadline: &CancelToken,
+) -> Result<Vec<u16>, EngineError> {
+    call.take(u64::from(topology.num_edges()) * EDGE_BYTES)?;
+    within(topology, weights, groups, deadline)
 }
 
 /// The values of the nodes' own column as numbers; nothing without such a column, and where it groups nothing.
@@ -118,6 +134,8 @@ fn numbered(labels: &[u32]) -> Vec<u16> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
+    use graphlume_types::{Budget, Code, Coded as _, MemoryConsumer};
+
     use super::*;
 
     #[test]
@@ -131,9 +149,8 @@ mod tests {
         assert!(found[2 * GROUPS_MAX..].iter().all(|g| *g == NO_GROUP), "beyond what numbers name");
     }
 
-    #[test]
-    fn groups_within_groups_lie_each_in_one() {
-        // Four cliques of eight in a row; pairs of them are one group.
+    /// Four cliques of eight in a row, and groups of which each has two of them.
+    fn cliques() -> (Topology, Vec<u32>) {
         let (mut src, mut dst) = (vec![], vec![]);
         for v in 0..32_u32 {
             for w in v / 8 * 8..v {
@@ -145,12 +162,36 @@ mod tests {
                 dst.push(v + 1);
             }
         }
-        let topology = Topology::from_coo(32, &src, &dst);
-        let groups: Vec<u32> = (0..32).map(|v| v / 16).collect();
+        (Topology::from_coo(32, &src, &dst), (0..32).map(|v| v / 16).collect())
+    }
+
+    #[test]
+    fn groups_within_groups_lie_each_in_one() {
+        let (topology, groups) = cliques();
         let fine = within(&topology, None, &groups, &CancelToken::new()).expect("found");
         let of = |clique: usize| &fine[8 * clique..8 * clique + 8];
         assert!((0..4).all(|c| of(c).iter().all(|g| *g == of(c)[0])), "{fine:?}");
         let distinct: std::collections::BTreeSet<u16> = fine.iter().copied().collect();
         assert_eq!(distinct.len(), 4, "{fine:?}");
+    }
+
+    #[test]
+    fn past_the_memory_of_a_query_the_finer_level_is_left_out_and_the_error_says_why() {
+        let (topology, groups) = cliques();
+        let need = u64::from(topology.num_edges()) * EDGE_BYTES;
+        let of = |limit: u64| {
+            let share = MemoryConsumer::new(Budget::new("host", 1 << 30), limit, None);
+            let call = CancelToken::new().with_memory(share);
+            finer(&topology, None, &groups, &call, &CancelToken::new())
+        };
+        let whole = levels(&groups, of(need));
+        assert_eq!(whole.len(), 2, "as much as there is suffices");
+        let refused = of(need - 1).expect_err("a byte is missing");
+        let told = refused.to_string();
+        let (asked, limit) = (format!("{need} bytes needed"), format!("of {} bytes", need - 1));
+        assert!(told.contains(&asked) && told.contains(&limit), "{told}");
+        assert!(told.contains("raise the server's memory budget"), "{told}");
+        assert_eq!((refused.code(), refused.slug()), (Code::TooLarge, "dataset-too-large"));
+        assert_eq!(levels(&groups, Err(refused)), [whole[0].clone()], "the groups themselves stay");
     }
 }

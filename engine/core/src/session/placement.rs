@@ -63,10 +63,11 @@ impl VizSession {
         self.placed.depths.clone()
     }
 
-    /// 0 while nodes have no third coordinate; another number whenever these are others.
+    /// 0 while nodes have no third coordinate, 1 for those of the data; another number whenever a layout has found
+    /// others, 2 for those that a checkpoint has brought back.
     pub(super) fn depths_version(&self) -> u32 {
         match self.placed.depths {
-            Some(_) => self.placed.count.saturating_add(1),
+            Some(_) => self.placed.count.saturating_add(2),
             None => u32::from(self.broadcast.graph().is_some_and(|graph| graph.has_depth)),
         }
     }

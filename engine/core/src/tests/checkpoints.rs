@@ -10,8 +10,10 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::kit::{
-    Engine, checkpointing_engine, config, grid, next, next_frame, placed_path, restless, until,
+    Engine, checkpointing_engine, config, grid, next, next_frame, placed_path,
+    placed_path_in_space, restless, until,
 };
+use super::placement::depths;
 use crate::{Checkpoint, CheckpointStore, Control, Phase, Placement, ViewerEvent, block_on};
 
 /// Keeps in memory and remembers what happened.
@@ -186,6 +188,40 @@ fn a_placement_is_kept() {
     assert_eq!(exact(&e, &s), positions);
     let state = block_on(e.handle.info(s.clone())).expect("known").state;
     assert_eq!((state.state, state.placed_by.as_str()), (Phase::Settled, "line"));
+}
+
+/// What the next engine shows of a graph with a column z, whose nodes were `placed` with these third coordinates:
+/// the version of them that viewers read, and the coordinates.
+fn depths_afterwards(z: Option<Vec<f32>>) -> (u32, Vec<f32>) {
+    let (e, store) = rig(config());
+    let graph = || placed_path_in_space(&[Some(30.0), Some(31.0), None, Some(35.0)]);
+    let data = e.add(1, graph());
+    let s = e.open("s", data, 0);
+    let mut viewer = e.attach(&s);
+    let epoch = next_frame(&mut viewer).epoch;
+    let positions = vec![[1.0, 0.5]; 4];
+    let placement = Placement { epoch, positions, depths: z.map(Arc::new), by: "kk".to_owned() };
+    block_on(e.handle.control(s.clone(), Control::Place(Arc::new(placement)))).expect("placed");
+    block_on(e.handle.suspend()).expect("written");
+    drop((viewer, e));
+
+    let e = checkpointing_engine(config(), store);
+    let data = e.add(1, graph());
+    let s = e.open("s", data, 600_000);
+    let mut viewer = e.attach(&s);
+    let epoch = next_frame(&mut viewer).epoch;
+    let state = block_on(e.handle.info(s.clone())).expect("known").state;
+    (state.depths, depths(&e, &s, epoch).expect("third coordinates"))
+}
+
+#[test]
+fn the_third_coordinates_of_a_placement_are_kept() {
+    let (version, z) = depths_afterwards(Some(vec![1.0, -2.0, f32::NAN, 4.0]));
+    assert_eq!((z[0], z[1], z[3]), (1.0, -2.0, 4.0));
+    assert!(z[2].is_nan(), "a node without one has none: {z:?}");
+    assert_eq!(version, 2, "not the number of those of the data");
+    let (version, z) = depths_afterwards(None);
+    assert_eq!((version, z[0], z[3]), (1, 30.0, 35.0), "those of the data hold");
 }
 
 #[test]

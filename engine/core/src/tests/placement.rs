@@ -94,7 +94,7 @@ fn places_of_another_element_set_are_refused() {
 }
 
 /// What a page reads of the third coordinates, rounded, or the error.
-fn depths(e: &Engine, s: &SessionId, epoch: u32) -> Result<Vec<f32>, EngineError> {
+pub(super) fn depths(e: &Engine, s: &SessionId, epoch: u32) -> Result<Vec<f32>, EngineError> {
     use graphlume_scene::wire::{Decoded, NO_DEPTH, decode};
     let frame = decode(&block_on(e.handle.depth(s.clone(), epoch))?).expect("a frame");
     let Decoded::Depth(steps) = frame.payload else { panic!("no depths") };
@@ -124,7 +124,7 @@ fn a_third_coordinate_is_that_of_the_data_until_a_layout_in_space_gives_another(
         let placement = Placement { epoch, positions, depths: z.map(Arc::new), by };
         block_on(e.handle.control(s.clone(), Control::Place(Arc::new(placement))))
     };
-    assert_eq!(in_space(Some(vec![1.0, 2.0, 3.0, 4.0])).expect("placed").depths, 2);
+    assert_eq!(in_space(Some(vec![1.0, 2.0, 3.0, 4.0])).expect("placed").depths, 3);
     assert_eq!(depths(&e, &s, epoch).expect("those of the layout"), [1.0, 2.0, 3.0, 4.0]);
     assert!(in_space(Some(vec![1.0])).is_err(), "for another number of nodes");
     // A layout in the plane leaves those of the data.

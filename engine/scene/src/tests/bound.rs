@@ -323,6 +323,35 @@ fn axis_rows_are_read_and_those_without_a_place_are_named() {
     );
 }
 
+#[test]
+fn axes_of_a_document_take_the_place_of_those_of_the_dataset() {
+    let case = Case::path(("k", ints(&[1; 4])));
+    let mut case = case.encode("pointAxisEncoding", json!({"rows": [{"r": 1}]}));
+    let others = json!({"node.axis": {"rows": [{"y": 2}]}});
+    case.enc = case.enc.changed(others.as_object().unwrap());
+    assert_eq!(case.scene().underlay["axes"], json!([{"y": 2.0, "kind": "plain"}]));
+    let others = json!({"node.axis": {"rows": []}});
+    case.enc = case.enc.changed(others.as_object().unwrap());
+    assert_eq!(case.scene().underlay["axes"], json!([]), "none at all");
+}
+
+#[test]
+fn axis_rows_of_a_script_are_all_drawn_or_the_first_that_is_not_is_named() {
+    let rows = |rows: Value| crate::check_axis_rows(&json!({ "rows": rows }));
+    assert_eq!(rows(json!([{"r": -1}, {"x": "2"}, {"y": 0.5, "label": 7}])), Ok(()));
+    assert_eq!(rows(json!([])), Ok(()));
+    assert_eq!(rows(json!(vec![json!({"r": 1}); crate::AXIS_ROWS_MAX])), Ok(()));
+    for (given, told) in [
+        (json!([{"r": 1}, {"r": "far"}]), "rows[1] is"),
+        (json!([5]), "rows[0] is 5, which has no number in r, x or y; give it one"),
+        (json!({"r": 1}), "no list"),
+        (json!(vec![json!({"r": 1}); crate::AXIS_ROWS_MAX + 1]), "501 entries; at most 500"),
+    ] {
+        let said = rows(given).expect_err("refused");
+        assert!(said.contains(told), "{said}");
+    }
+}
+
 /// Four cities as degrees, and as a client with a radius of 637.8137 projects them.
 const CITIES: [[f64; 2]; 4] = [[13.4, 52.5], [-74.0, 40.7], [151.2, -33.9], [28.0, -26.2]];
 

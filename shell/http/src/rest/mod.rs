@@ -9,6 +9,7 @@ pub(crate) mod groups;
 pub(crate) mod health;
 pub(crate) mod links;
 pub(crate) mod picture;
+mod ranges;
 pub(crate) mod sessions;
 mod shapes;
 pub(crate) mod tokens;

@@ -1,6 +1,7 @@
 //! What the entries of a document may hold.
 
 use graphlume_engine::{LayoutSettings, Rule};
+use graphlume_scene::check_axis_rows;
 use graphlume_types::limits::{
     COLLECTION_NAME_CHARS_MAX, DESCRIPTION_CHARS_MAX, DOCUMENT_VALUE_BYTES_MAX,
 };
@@ -17,7 +18,7 @@ pub(crate) enum Place<'a> {
     Filter(&'a str),
     /// Whether nodes without a visible edge are hidden.
     PruneOrphans,
-    /// How a column colours or sizes elements: `node.color` and the like.
+    /// How a column colours or sizes elements, `node.color` and the like, or the axes under them.
     Encoding(&'a str),
     /// A collection, by its id.
     Collection(&'a str),
@@ -31,12 +32,15 @@ pub(crate) enum Place<'a> {
     Look(&'a str),
 }
 
+/// The encoding of rings and lines under the graph, which follow no column.
+const AXES: &str = "node.axis";
 /// Encodings that there are.
-const ENCODINGS: [&str; 8] = [
+const ENCODINGS: [&str; 9] = [
     "node.color",
     "node.size",
     "node.opacity",
     "node.icon",
+    AXES,
     "edge.color",
     "edge.size",
     "edge.opacity",
@@ -131,6 +135,7 @@ pub(crate) fn checked(path: &str, value: Option<Value>) -> Result<Change, Servic
         Place::Collapsed(_) => collapsed(path, &value)?,
         Place::PruneOrphans if value.is_boolean() => value,
         Place::PruneOrphans => return Err(expected(path, "true or false")),
+        Place::Encoding(AXES) => axes(path, &value)?,
         Place::Encoding(_) => encoding(path, value)?,
         Place::Pin(_) => pin(path, value)?,
         Place::Setting(name) => {
@@ -210,6 +215,12 @@ fn encoding(path: &str, value: Value) -> Result<Value, ServiceError> {
         Some(name) if !name.is_empty() => Ok(value),
         _ => Err(expected(&format!("{path}.attribute"), "the name of a column")),
     }
+}
+
+fn axes(path: &str, value: &Value) -> Result<Value, ServiceError> {
+    check_axis_rows(value)
+        .map_err(|problem| refusal("invalid-value", format!("{path}.{problem}")))?;
+    Ok(json!({ "rows": value["rows"] }))
 }
 
 fn pin(path: &str, value: Value) -> Result<Value, ServiceError> {

@@ -44,6 +44,7 @@ fn what_a_path_may_hold_is_checked_by_name_and_completed() {
         ("settings/gravity", json!(2)),
         ("look/pointSize", json!(1.5)),
         ("encodings/node.size", node_size),
+        ("encodings/node.axis", json!({"rows": [{"r": "2"}, {"y": 0, "label": "middle"}]})),
     ] {
         assert_eq!(checked(path, Some(value.clone())).unwrap().value, Some(value), "{path}");
     }
@@ -69,6 +70,21 @@ fn what_a_path_may_hold_is_checked_by_name_and_completed() {
         ("pins/-1", json!([0, 0]), "unknown-path", "pins/<node>"),
         ("settings/gravitty", json!(1), "unknown-path", "settings/"),
         ("encodings/node.color", json!({}), "invalid-value", "attribute"),
+        ("encodings/node.axis", json!([{"r": 1}]), "invalid-value", "node.axis.rows is missing"),
+        ("encodings/node.axis", json!({"rows": 5}), "invalid-value", "give a list of rows"),
+        (
+            "encodings/node.axis",
+            json!({"rows": [{"r": 1}, {"label": "a"}]}),
+            "invalid-value",
+            "node.axis.rows[1] is {\"label\":\"a\"}, which has no number in r, x or y",
+        ),
+        (
+            "encodings/node.axis",
+            json!({"rows": vec![json!({"r": 1}); 501]}),
+            "invalid-value",
+            "rows has 501 entries; at most 500",
+        ),
+        ("encodings/edge.axis", json!({"rows": []}), "unknown-path", "node.axis"),
         ("look/pointSize", json!([1]), "invalid-value", "look/pointSize"),
         ("look/font", json!("x"), "unknown-path", "look/"),
         ("prune_orphans", json!("yes"), "invalid-value", "true or false"),
@@ -77,6 +93,12 @@ fn what_a_path_may_hold_is_checked_by_name_and_completed() {
         let (found, message) = refused(path, value);
         assert!(found == slug && message.contains(words), "{path}: {found}: {message}");
     }
+    // What a client sends beside the rows is not kept: axes follow no column.
+    let sent = json!({"reset": false, "name": "user_0.5", "attribute": "degree", "rows": []});
+    assert_eq!(
+        checked("encodings/node.axis", Some(sent)).unwrap().value,
+        Some(json!({"rows": []}))
+    );
     let large = json!({"rule": {"expr": "x".repeat(600_000)}});
     assert_eq!(refused("filters/f", large).0, "too-large");
 }

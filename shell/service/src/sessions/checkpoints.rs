@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use graphlume_engine::{Checkpoint, CheckpointMetadata, CheckpointStore};
-use graphlume_storage::{DatasetRec, Kept, SessionRec, SnapshotHead, StoreError};
+use graphlume_storage::{Coordinates, DatasetRec, Kept, SessionRec, SnapshotHead, StoreError};
 use graphlume_types::limits::SESSION_IDLE_DAYS_MAX;
 use graphlume_types::{DatasetId, SessionId};
 
@@ -37,7 +37,8 @@ impl Checkpoints {
         // Sessions of accounts alone are on record. One that cannot be looked up is taken for one of them.
         let store = &self.data.store;
         let is_owned = |s: &SessionId| store.exists::<SessionRec>(s).unwrap_or(true);
-        Ok(store.snapshots().put(&head, &snapshot.positions, &is_owned)?)
+        let depths = snapshot.depths.as_deref().map(Vec::as_slice);
+        Ok(store.snapshots().put(&head, &snapshot.positions, depths, &is_owned)?)
     }
 }
 
@@ -71,8 +72,8 @@ impl CheckpointStore for Checkpoints {
                 %session, %dataset, why, "kept positions cannot be used; the layout starts anew"
             );
         };
-        let (head, positions) = match self.data.store.snapshots().get(session, dataset, num_nodes) {
-            Ok(Kept::Positions(head, positions)) => (head, positions),
+        let (head, at) = match self.data.store.snapshots().get(session, dataset, num_nodes) {
+            Ok(Kept::Positions(head, at)) => (head, at),
             Ok(Kept::Nothing) => return None,
             Ok(Kept::Unfit(why)) => {
                 unusable(why);
@@ -85,7 +86,8 @@ impl CheckpointStore for Checkpoints {
         };
         match serde_json::from_slice::<CheckpointMetadata>(&head.notes) {
             Ok(metadata) => {
-                Some(Checkpoint { dataset, fingerprint: head.fingerprint, metadata, positions })
+                let (fingerprint, Coordinates { positions, depths }) = (head.fingerprint, at);
+                Some(Checkpoint { dataset, fingerprint, metadata, positions, depths })
             }
             Err(e) => {
                 unusable(&e.to_string());

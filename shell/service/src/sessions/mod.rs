@@ -2,6 +2,7 @@
 
 mod about;
 mod address;
+mod address_collections;
 pub(crate) mod changing;
 pub(crate) mod checkpoints;
 pub(crate) mod collections;
@@ -130,7 +131,7 @@ impl Sessions {
             note(&mut notices, notice);
         }
         let now = self.ctx.data.clock.unix_micros();
-        let (records, background, warnings) = collections::from_query(query, now);
+        let (records, background, warnings) = address_collections::from_query(query, now);
         for text in warnings {
             note(&mut notices, Notice::new("collection-ignored", text));
         }

@@ -16,41 +16,6 @@ export interface AxisRow {
   max?: number;
 }
 
-/** Rows that are drawn, and letters of a label, as the server has them (`engine/scene/src/axes.rs`). */
-const ROWS_MAX = 500;
-const LABEL_MAX = 80;
-const WIDTH_MAX = 40;
-
-/** The rows that a client's script sets, of which those without a place are left out. */
-export function readAxisRows(rows: unknown): AxisRow[] {
-  if (!Array.isArray(rows)) return [];
-  return rows.slice(0, ROWS_MAX).flatMap((given: unknown) => {
-    const row = (given ?? {}) as Record<string, unknown>;
-    const { min, max } = (row.bounds ?? {}) as Record<string, unknown>;
-    const number = (value: unknown): number | undefined => {
-      const read = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-      return typeof read === 'number' && Number.isFinite(read) ? read : undefined;
-    };
-    const [r, x, y] = [number(row.r), number(row.x), number(row.y)];
-    if (r === undefined && x === undefined && y === undefined) return [];
-    const place = r !== undefined ? { r: Math.abs(r) } : x !== undefined ? { x } : { y };
-    const kind = (['external', 'internal', 'space'] as const).find((name) => row[name] === true) ?? 'plain';
-    const text = typeof row.label === 'string' || typeof row.label === 'number' ? String(row.label) : '';
-    const label = text.trim().slice(0, LABEL_MAX);
-    const width = number(row.width);
-    return [
-      {
-        ...place,
-        kind,
-        ...(label === '' ? {} : { label }),
-        ...(width === undefined ? {} : { width: Math.min(WIDTH_MAX, Math.max(0, width)) }),
-        min: number(min),
-        max: number(max),
-      },
-    ];
-  });
-}
-
 /** Corners of a ring: the chord of one of 720 lies within a pixel of its arc up to a radius of 50,000 px. */
 const CORNERS = 720;
 /** Pixels between a line and its label, and between label and rim. */

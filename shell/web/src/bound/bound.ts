@@ -9,7 +9,7 @@ import type { LayerInput } from '../scene/label-layer.ts';
 import { inSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
-import { readAxisRows, type AxisRow } from './axes.ts';
+import type { AxisRow } from './axes.ts';
 import {
   EdgeNames,
   LABEL_PX as EDGE_LABEL_PX,
@@ -43,8 +43,6 @@ export class Bound {
   /** Whether somebody bound a label or a title of edges. */
   private edgesNamed = false;
   private hovered = -1;
-  /** What the dataset's nodes lie on. */
-  private given: { axes: AxisRow[]; map: MapPlace | null } = { axes: [], map: null };
   private written: EdgeLabel[] = [];
   /** The renderer's own marks: others stand for another context. */
   private context: Marks;
@@ -99,20 +97,16 @@ export class Bound {
     return this.files.busy || this.underlay.busy || this.edgeNames.busy;
   }
 
-  /** Takes what a graph lies on. */
-  graph(message: Message): void {
-    this.layers = [];
-    this.edgeNames.clear();
-    this.edgesNamed = message.edges_named === true;
-    this.hovered = -1;
+  /** Takes what a graph lies on, of a message `graph`, or of a `legend` after its encodings have changed. */
+  underlie(message: Message): void {
+    if (message.t === 'graph') {
+      this.layers = [];
+      this.edgeNames.clear();
+      this.edgesNamed = message.edges_named === true;
+      this.hovered = -1;
+    } else if (!message.underlay) return;
     const { axes, map } = (message.underlay ?? {}) as { axes?: AxisRow[]; map?: MapPlace | null };
-    this.given = { axes: axes ?? [], map: map ?? null };
-    this.setAxes(null);
-  }
-
-  /** Draws the axes that a client's script sets in place of the dataset's; null goes back to these. */
-  setAxes(rows: unknown): void {
-    this.underlay.set(rows === null ? this.given.axes : readAxisRows(rows), this.given.map);
+    this.underlay.set(axes ?? [], map ?? null);
     this.hook();
     // The painter keeps a picture at rest as it is.
     this.viewer.picture.change();

@@ -3,7 +3,6 @@ import { session } from '../document/current.ts';
 import { freshId } from '../document/document.ts';
 import type { DocumentSession } from '../document/session.ts';
 import * as state from '../document/state.ts';
-import { withBound } from '../state/bound.ts';
 import * as store from '../state/store.ts';
 import { selecting } from '../state/selecting.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -149,14 +148,7 @@ class Embed {
       if (on || name.startsWith('filters')) state.toggle('filters', on);
     } else if (name === 'histograms.controls.0.selected') state.toggle('histograms', on);
     else if (name === 'camera.zoom') this.zoom(Number(value));
-    else if (name === 'encodings.point.axis') this.axes(value);
     else if (name === 'camera.center.x' || name === 'camera.center.y') this.center();
-  }
-
-  /** Axes that a script sets are drawn in this page alone. */
-  private axes(value: unknown): void {
-    const { reset, rows } = (value ?? {}) as { reset?: unknown; rows?: unknown };
-    withBound(this.viewer, (bound) => bound.setAxes(reset === true ? null : (rows ?? null)));
   }
 
   private zoom(level: number): void {

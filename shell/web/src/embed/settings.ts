@@ -43,17 +43,25 @@ export const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 const CHANNELS = ['color', 'size', 'icon'];
-const ENCODINGS: Readonly<Record<string, string>> = Object.fromEntries(
-  CHANNELS.flatMap((channel) =>
+const AXES = 'encodings/node.axis';
+const ENCODINGS: Readonly<Record<string, string>> = Object.fromEntries([
+  ['encodings.point.axis', AXES],
+  ...CHANNELS.flatMap((channel) =>
     ['encodings', 'encodings.defaults'].flatMap((path) => [
       [`${path}.point.${channel}`, `encodings/node.${channel}`],
       [`${path}.edge.${channel}`, `encodings/edge.${channel}`],
     ]),
   ),
-);
+]);
 
 function object(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** Axes as the document has them, where the server checks them; null goes back to the dataset's own. */
+function axes(value: unknown): unknown {
+  const { reset, rows } = object(value);
+  return reset === true || rows === undefined || rows === null ? null : { rows };
 }
 
 /** An encoding of the clients as the document has it; null goes back to the dataset's own. */
@@ -76,5 +84,5 @@ export function changeOf(path: string, value: unknown): { path: string; value: u
   const entry = SETTINGS[path];
   if (entry) return { path: entry, value: value ?? null };
   const channel = ENCODINGS[path];
-  return channel ? { path: channel, value: encoding(value) } : null;
+  return channel ? { path: channel, value: channel === AXES ? axes(value) : encoding(value) } : null;
 }

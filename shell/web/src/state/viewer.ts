@@ -124,7 +124,10 @@ export class Viewer {
       else if (message.t === 'graph') this.onGraph(message);
       else if (message.t === 'state') this.onState(message);
       else if (message.t === 'collections') this.onCollections(message);
-      else if (message.t === 'legend') this.onLegend(message.legend ?? message);
+      else if (message.t === 'legend') {
+        this.onLegend(message.legend ?? message);
+        this.onUnderlay(message);
+      }
       else if (message.t === 'error') showRefusal(message);
       else if (tellsDocument(message)) void documents(this).then((all) => all.hear(message));
     });
@@ -175,8 +178,12 @@ export class Viewer {
     if (nodes === 0) store.announcement.value = 'This graph has no nodes.';
     this.picture.given = store.givenPositions.value = message.has_positions === true;
     if (!same) this.newElements(nodes, edges);
+    this.onUnderlay(message);
+  }
+
+  private onUnderlay(message: Message): void {
     const { axes, map } = (message.underlay ?? {}) as { axes?: unknown[]; map?: unknown };
-    if (bound || axes?.length || map || message.edges_named) withBound(this, (all) => all.graph(message));
+    if (bound || axes?.length || map || message.edges_named) withBound(this, (all) => all.underlie(message));
   }
 
   private newElements(nodes: number, edges: number): void {
