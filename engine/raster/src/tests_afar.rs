@@ -222,6 +222,41 @@ fn a_collapsed_disc_has_its_name_and_the_number_of_members_that_filters_leave() 
 }
 
 #[test]
+fn a_disc_stays_while_filters_leave_one_of_its_members_and_is_wholly_in_the_picture_at_any_zoom() {
+    let two = Two::new(10);
+    let left: Vec<u32> = (0..100).collect();
+    let entries = [("Left".to_owned(), Bits::new(200, &left))];
+    // One member and half of the red square, 80 units away: zoomed in, so that discs are larger.
+    for (kept, count) in [(vec![7], Some("1")), (vec![], None)] {
+        let some: Vec<u32> = kept.into_iter().chain(100..150).collect();
+        let [nodes, edges] = [Bits::new(200, &some), Bits::all(3)];
+        let plain =
+            Drawing { visible: Some([&nodes, &edges]), names: Some(&Numbered), ..two.drawing() };
+        let collapsed = Collapsed::of(&entries, &plain);
+        let drawing = collapsed.applied(plain);
+        let fitted = Settings { window: None, zoom: None, ..settings() };
+        let file = svg(&drawing, &fitted, &CancelToken::new()).unwrap();
+        let file = String::from_utf8(file).unwrap();
+        assert_eq!(file.contains(">Left</text>"), count.is_some(), "{file}");
+        assert!(count.is_none_or(|count| file.contains(&format!(">{count}</text>"))), "{file}");
+        let shown = drawn(&drawing, &fitted);
+        let blue = shown.iter().filter(|p| is_near(first(**p), inside(BLUE), 12)).count();
+        assert_eq!(blue > 20, count.is_some(), "{blue}");
+    }
+    // Of all but few, a disc that is the larger the more what is left is zoomed in.
+    let some: Vec<u32> = (0..101).collect();
+    let [nodes, edges] = [Bits::new(200, &some), Bits::new(3, &[])];
+    let plain = Drawing { visible: Some([&nodes, &edges]), ..two.drawing() };
+    let collapsed = Collapsed::of(&entries, &plain);
+    let fitted = Settings { window: None, zoom: None, ..settings() };
+    let shown = drawn(&collapsed.applied(plain), &fitted);
+    let column = |k: usize| shown.iter().skip(k).step_by(SIDE as usize);
+    let rows = shown[..400].iter().chain(&shown[SIDE as usize * 399..]);
+    assert!(rows.chain(column(0)).chain(column(399)).all(|p| is_near(first(*p), BACK, 2)));
+    assert!(shown.iter().filter(|p| is_near(first(**p), inside(BLUE), 12)).count() > 4_000);
+}
+
+#[test]
 fn bundled_edges_run_through_the_middles_of_their_communities() {
     let mut two = Two::new(10);
     // From the lower corner of one to the upper corner of the other.

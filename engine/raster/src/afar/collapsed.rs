@@ -26,7 +26,7 @@ pub struct Collapsed {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CollapsedDisc {
     pub(crate) name: String,
-    /// Visible members.
+    /// Visible members, at least 1.
     pub(crate) count: u32,
     pub(crate) at: [f64; 2],
     pub(crate) color: [f32; 3],
@@ -100,7 +100,7 @@ impl Collapsed {
         self.left.is_some()
     }
 
-    /// The discs, the largest first.
+    /// The discs, the largest first; one stays while filters leave any of its members.
     pub(crate) fn discs(&self, drawing: &Drawing<'_>, theme: Theme) -> Vec<CollapsedDisc> {
         let shows = |v: u32| self.leaves(v);
         let elements = Elements { drawing, theme, shows: &shows };
@@ -109,6 +109,6 @@ impl Collapsed {
             let (at, name) = (self.middles[k]?, self.names[k].clone());
             Some(CollapsedDisc { name, count: group.count, at, color: group.color })
         };
-        groups_of(&self.of, elements, self.names.len()).into_iter().filter_map(disc).collect()
+        groups_of(&self.of, elements, self.names.len(), 1).into_iter().filter_map(disc).collect()
     }
 }

@@ -61,6 +61,8 @@ export class Picture {
   readonly hiding = new Hiding();
   /** Moves nodes of a frame of positions to where they are shown. */
   gather: () => void = () => undefined;
+  /** The view that shows a box; what is drawn larger than its place may take more. */
+  fit = fitView;
   /** Whether the last frame was one of a picture that moves. */
   moving = false;
   private sharpness = 1;
@@ -232,15 +234,15 @@ export class Picture {
     return Math.min(1, Math.max(0, (now - this.tweenStart) / this.tweenMs));
   }
 
-  /** The view that shows the layout, or its `visible` nodes, in the free part of the screen; null without. */
+  /** The view that shows the layout, or what filters leave, in the free part of the screen; null without. */
   fitView(visible = false): View | null {
     const { origin } = this.positions;
-    const { nodeHidden } = this.data;
-    const current = visible && nodeHidden ? this.positions.without(nodeHidden) : this.positions.current;
+    const hidden = this.hiding.masks.node;
+    const current = visible && hidden ? this.positions.without(hidden) : this.positions.current;
     const box = this.given ? givenBox(current, origin) : percentileBox(current, origin);
     if (!box) return null;
     const most = this.given ? 0 : this.data.numNodes / 2000;
-    return fitView({ box, size: this.size, panels: this.obstacles(), xy: current, origin, most });
+    return this.fit({ box, size: this.size, panels: this.obstacles(), xy: current, origin, most });
   }
 
   /** Looks anew where the layout is; a camera that follows glides there, or jumps. */

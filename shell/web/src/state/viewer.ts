@@ -306,7 +306,7 @@ export class Viewer {
     const view = picture.fitView(true);
     if (!view) return;
     picture.fitScale = picture.fitView()?.scale ?? view.scale;
-    picture.camera.following = picture.data.nodeHidden === null;
+    picture.camera.following = picture.hiding.masks.node === null;
     picture.camera.fly(view, picture.size, performance.now());
     this.refresh();
   }
