@@ -255,6 +255,11 @@ export function make(id) {
     ];
     legend.edge_color = { kind: 'categorical', title: 'level', entries };
   }
+  // All edges of one colour of their own.
+  if (id.endsWith('-green')) {
+    edgeColor = new Uint8Array(2 * edges.length);
+    for (let e = 0; 2 * e < edges.length; e += 1) edgeColor.set([0, 255, 80, 255], 4 * e);
+  }
   const textOf = (index) => (name === 'scripts' ? SCRIPTS[index % SCRIPTS.length] : `entity ${index}`);
   const known = order.slice(0, id.endsWith('-named') ? n : 2000);
   const labels = known.map((index) => ({ index, text: textOf(index) }));

@@ -13,7 +13,7 @@ export const RIM_PX = 4;
 const STEADY = 1e-3;
 const TURNS_MAX = 8;
 
-/** Pixels from the middle to the rim of a disc for `count` of so many nodes, at a zoom (1: all is in view). */
+/** Radius in pixels of a disc for `count` of so many nodes, at a zoom (1: all is in view). */
 export function radiusOf(count: number, nodes: number, size: Size, zoom: number): number {
   const area = (AREA * size.w * size.h * count) / Math.max(1, nodes);
   return Math.max(RADIUS_MIN_PX, Math.sqrt(area / Math.PI)) * Math.max(1, zoom) ** 0.55;
