@@ -32,16 +32,6 @@ pub(crate) struct CollapsedDisc {
     pub(crate) color: [f32; 3],
 }
 
-/// The set bits of a list of flags.
-fn bits(flags: impl ExactSizeIterator<Item = bool>) -> Bits {
-    let bound = flags.len() as u32;
-    let mut words = vec![0u64; flags.len().div_ceil(64)];
-    for (i, flag) in flags.enumerate() {
-        words[i / 64] |= u64::from(flag) << (i % 64);
-    }
-    Bits::of_words(bound, words)
-}
-
 impl Collapsed {
     /// What the entries, each a name and the nodes it stands for, collapse in a drawing; a node of two is in the first.
     /// At most 65,535 entries count.
@@ -69,14 +59,14 @@ impl Collapsed {
             middle.filter(|_| is_placed(*at)).map_or(*at, |m| m.map(|x| x as f32))
         };
         let positions = drawing.positions.iter().zip(&of).map(gathered).collect();
-        let nodes = bits(
+        let nodes = Bits::of_flags(
             of.iter().enumerate().map(|(v, k)| *k == NO_GROUP && drawing.shows_node(v as u32)),
         );
         let is_outer = |(e, [s, d]): (usize, &[u32; 2])| {
             let [a, b] = [*s, *d].map(|v| of.get(v as usize).copied().unwrap_or(NO_GROUP));
             (a == NO_GROUP || a != b) && drawing.shows_edge(e as u32)
         };
-        let edges = bits(drawing.ends.iter().enumerate().map(is_outer));
+        let edges = Bits::of_flags(drawing.ends.iter().enumerate().map(is_outer));
         let left = drawing.visible.map(|[nodes, _]| nodes.clone());
         let names = entries.iter().map(|(name, _)| name.clone()).collect();
         Self { of, names, middles, positions, visible: [nodes, edges], left }

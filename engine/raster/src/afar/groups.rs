@@ -86,7 +86,7 @@ pub(crate) fn places_in(groups: impl Iterator<Item = u16>) -> Vec<i32> {
 /// The colour that most nodes of each group have; where colours are of a scale, roughly.
 fn prevailing(level: &[u16], groups: &[u16], elements: Elements<'_>) -> Vec<[f32; 3]> {
     let place = places_in(groups.iter().copied());
-    let shown = |v: usize| u32::from_le_bytes(elements.theme.shown(elements.drawing.node_rgba[v]));
+    let shown = |v: usize| u32::from_le_bytes(elements.drawing.node_color(v, elements.theme));
     let mut distinct = std::collections::HashSet::new();
     for v in 0..level.len() {
         distinct.insert(shown(v));

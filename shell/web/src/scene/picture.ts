@@ -68,6 +68,7 @@ export class Picture {
   private sharpness = 1;
   private directed: boolean | null = null;
   private rawColor: Uint8Array | null = null;
+  private chosen: Uint8Array = new Uint8Array(0);
   /** Whether many nodes are highlighted, which hovering leaves alone. */
   private held = false;
   private dim = 0;
@@ -138,17 +139,18 @@ export class Picture {
     this.touchedAt = now;
   }
 
-  setNodeColors(rgba: Uint8Array): void {
+  setNodeColors(rgba: Uint8Array, chosen: Uint8Array): void {
     this.rawColor = rgba.slice(0, this.data.numNodes * 4);
+    this.chosen = chosen;
     this.applyTheme();
   }
 
-  /** Colours follow the theme where they come from the built-in palette. */
+  /** Colours of the built-in palette that nobody chose follow the theme. */
   applyTheme(): void {
     this.renderer.setOpaque(!this.backdrop.clear);
     this.painter.reset();
     if (this.rawColor) {
-      this.data.nodeColor = this.backdrop.light ? recolorForLight(this.rawColor) : this.rawColor;
+      this.data.nodeColor = this.backdrop.light ? recolorForLight(this.rawColor, this.chosen) : this.rawColor;
       this.renderer.uploadStyle();
     }
     this.change();

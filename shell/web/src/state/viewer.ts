@@ -242,8 +242,8 @@ export class Viewer {
       case KIND.POS_LIST:
         return this.onPositions(frame);
       case KIND.COLOR: {
-        const { axis, some, data } = readChannel(frame, 4);
-        if (axis === 'node') picture.setNodeColors(data);
+        const { axis, some, data, chosen } = readChannel(frame, 4);
+        if (axis === 'node') picture.setNodeColors(data, chosen);
         else picture.setEdgeColors(data, some);
         break;
       }
