@@ -304,3 +304,64 @@ fn groups_of_another_graph_are_refused() {
     let refused = pixels(&drawing, &settings(), &CancelToken::new()).unwrap_err().to_string();
     assert!(refused.contains("groups") && refused.contains("200"), "{refused}");
 }
+
+struct Ways;
+
+impl EdgeNames for Ways {
+    fn of(&self, edges: &[u32]) -> Vec<String> {
+        edges.iter().map(|e| format!("way {e}")).collect()
+    }
+}
+
+#[test]
+fn texts_of_bundled_edges_stand_on_their_curves_and_not_on_the_straight_lines() {
+    let mut two = Two::new(10);
+    // From the lower corner of one to the upper corner of the other, and the other way.
+    two.ends = vec![[0, 199], [199, 0]];
+    let drawing = Drawing { edge_names: Some(&Ways), ..two.drawing() };
+    let look = Look { point_opacity: 0.0, ..settings().look };
+    let [straight, bundled] = [false, true].map(|bundle| {
+        let settings = Settings { look, bundle, ..settings() };
+        let file = svg(&drawing, &settings, &CancelToken::new()).unwrap();
+        String::from_utf8(file).unwrap()
+    });
+    // The angle and the middle of each text.
+    let texts = |file: &str| -> Vec<[f32; 3]> {
+        let turns = file.split("<text").skip(1).filter_map(|text| {
+            let (_, turn) = text.split_once("rotate(")?;
+            let numbers = turn.split_once(')')?.0;
+            let all: Vec<f32> = numbers.split(' ').filter_map(|n| n.parse().ok()).collect();
+            <[f32; 3]>::try_from(all).ok()
+        });
+        turns.collect()
+    };
+    let view = |p: [f32; 2]| [200.0 + 2.0 * p[0], 200.0 - 2.0 * p[1]];
+    let (a, b) = ([-100.0f32, -40.0], [100.0f32, 40.0]);
+    // The inner control points: by 0.8 between a third of the way and the middles of the squares.
+    let led = |share: f32, hub: [f32; 2]| {
+        [0, 1].map(|c| (a[c] + (b[c] - a[c]) * share) * 0.2 + hub[c] * 0.8)
+    };
+    let (p, q) = (led(1.0 / 3.0, [-60.0, 0.0]), led(2.0 / 3.0, [60.0, 0.0]));
+    let curve = |t: f32| {
+        let u = 1.0 - t;
+        let w = [u * u * u, 3.0 * u * u * t, 3.0 * u * t * t, t * t * t];
+        view([0, 1].map(|c| w[0] * a[c] + w[1] * p[c] + w[2] * q[c] + w[3] * b[c]))
+    };
+    let off = |at: [f32; 2]| {
+        let ways = (0..=400u16).map(|k| curve(f32::from(k) / 400.0));
+        ways.map(|w| (w[0] - at[0]).hypot(w[1] - at[1])).fold(f32::MAX, f32::min)
+    };
+    let found = texts(&bundled);
+    assert_eq!(found.len(), 2, "each direction has its own place: {bundled}");
+    for [turn, x, y] in &found {
+        // A text stands 7.5 pixels beside its line, which the straight one is not here.
+        assert!((off([*x, *y]) - 7.5).abs() < 1.0, "{turn} {x} {y}");
+    }
+    assert!((found[0][1] - found[1][1]).abs() > 40.0, "{found:?}");
+    // Of the slope that the curve has there, 3/4 (b + q - p - a) in its middle, where the straight line rises by 22 degrees.
+    let slope = [0, 1].map(|c| b[c] + q[c] - p[c] - a[c]);
+    let angle = slope[1].atan2(slope[0]).to_degrees();
+    assert!(found.iter().all(|[turn, ..]| (turn + angle).abs() < 1.0), "{angle}: {found:?}");
+    let [turn, ..] = texts(&straight)[0];
+    assert!((turn.abs() - angle.abs()).abs() > 3.0, "{turn}");
+}

@@ -1,8 +1,9 @@
 // A stand-in for the server that speaks the page's protocol: for developing the page and for its tests.
 // Usage: node dev/mock.mjs [port]. Datasets are made by name: community-5000-15000 (with -named at its end
 // all names come with it, with -backed a background), star-200, path-100, two, one, scripts-12, multi,
-// parallel-300, complete-60, tree-300, lattice-4 (edges of their own colour: -green), isolated-500,
-// empty, waiting, loading, failed, private, missing. With icons, axes or a map, see bound-graphs.mjs.
+// parallel-300, complete-60, tree-300, lattice-4 (edges of their own colour: -green), ropes-200,
+// isolated-500, empty, waiting, loading, failed, private, missing.
+// With icons, axes or a map, see bound-graphs.mjs.
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';

@@ -11,7 +11,6 @@ import type { Lit } from './highlight.ts';
 import type { Disc } from './labels.ts';
 import { largeDiscs } from './large-discs.ts';
 import type { Backdrop, Look } from './look.ts';
-import { middleOf } from './near.ts';
 import { NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
 import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
@@ -333,14 +332,7 @@ export class Picture {
   /** How many edges the highlighted lines stand for, where there is room to say so. */
   counts(): { text: string; x: number; y: number }[] {
     if (this.dimGoal === 0 || !this.lit) return [];
-    return this.lit.bundles.flatMap(({ edge, rank, count }) => {
-      const [s, d] = [this.data.ends[2 * edge], this.data.ends[2 * edge + 1]];
-      const [a, b] = [this.project(s), this.project(d)];
-      if (!a || !b || s === d) return [];
-      const { x, y, length } = middleOf(rank, s < d, a, b);
-      const free = length - this.radius(s) - this.radius(d);
-      return free < 36 ? [] : [{ text: `×${count.toLocaleString('en')}`, x, y }];
-    });
+    return this.pointing?.countsOn(this, this.lit.bundles) ?? [];
   }
 
   /** Arrow heads are for the near view: the closer, the more of them can be told apart. */
