@@ -82,7 +82,8 @@ class Session {
   }
 
   get layout() {
-    return { state: this.state, playing: this.playing, iterations: this.iterations };
+    const { state, playing, iterations } = this;
+    return { state, playing, iterations, displaced: iterations > 0 };
   }
 
   compute() {
@@ -176,6 +177,7 @@ class Session {
         iterations: this.iterations,
         iterations_per_s: rate,
         playing: this.playing,
+        displaced: this.iterations > 0,
         viewers: this.viewers.size,
       });
     }

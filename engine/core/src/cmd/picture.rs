@@ -98,7 +98,7 @@ impl Apply for Picture {
             let scene = scene.ok_or_else(missing)?;
             let mut underlay = Underlay::read(&scene.underlay);
             // A layout that has moved the nodes has moved them off the map.
-            underlay.map = underlay.map.filter(|_| session.iterations == 0);
+            underlay.map = underlay.map.filter(|_| !session.is_displaced);
             Ok((session.dataset, scene, underlay))
         });
         let (ctx, memory) = (engine.ctx.clone(), engine.residency.query_memory());
