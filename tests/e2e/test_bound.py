@@ -8,6 +8,7 @@ import pytest
 import requests
 from conftest import browser, unique
 from test_client import dataset_of, plot
+from live import Viewer
 
 EDGES = pd.DataFrame({"s": list("abcdab"), "d": list("bcdaca"), "w": [1.0, 2, 3, 4, 5, 9], "way": ["bug", "car"] * 3,
                       "what": [f"way to {x}" for x in "bcdaca"]})
@@ -125,6 +126,27 @@ def test_a_map_lies_under_places_that_are_degrees(server, client):
         assert graph["has_positions"] is True
         coasts = seen(url)["coasts"]
         assert coasts > 1500, f"{coasts} pixels of coasts and borders"
+
+
+def test_a_map_goes_where_a_layout_by_name_moves_the_nodes_and_comes_back_with_them(server, client):
+    nodes = NODES.drop(columns=["x", "y"])
+    g = client.edges(EDGES, "s", "d").nodes(nodes, "id").bind(point_longitude="lon", point_latitude="lat")
+    url = plot(g.settings(url_params=STILL))
+    dataset, session = dataset_of(url), unique("map")
+    requests.get(f"{server.url}/graph/graph.html", params={"dataset": dataset, "session": session, "play": 0})
+    viewer = Viewer(server, dataset, session)
+    viewer.until(lambda: viewer.frames)
+    here = f"{server.url}/graph/graph.html?dataset={dataset}&session={session}&play=0&pointSize=2"
+    # On a map all meridians and parallels are drawn.
+    shapes = lambda: requests.get(f"{server.url}/viz/{session}/picture.svg", params={"dataset": dataset}).text  # noqa: E731
+    with_map = len(shapes())
+    assert seen(here)["coasts"] > 1500
+    viewer.say({"t": "layout", "name": "circle", "params": {}})
+    viewer.until(lambda: viewer.state.get("displaced"))
+    assert viewer.state["iterations"] == 0 and viewer.state["placed_by"] == "circle"
+    assert seen(here)["coasts"] == 0
+    assert len(shapes()) < 0.2 * with_map
+    viewer.close()
 
 
 def test_kepler_maps_are_named_with_what_is_shown_instead(server, g):

@@ -267,7 +267,7 @@ pub(crate) fn scene_frames(
 ) -> SceneFrames {
     let stamp = Stamp { epoch, seq: version, flags: 0 };
     let m = topology.num_edges() as usize;
-    let node_color = wire::encode_color(stamp, Axis::Node, &scene.node_rgba);
+    let node_color = wire::encode_node_colors(stamp, &scene.node_rgba, &scene.node_chosen);
     let node_size = wire::encode_size(stamp, Axis::Node, &scene.node_size);
     let edge_rgba = scene.edge_rgba.as_ref().filter(|c| c.len() == m || c.len() == 2 * m);
     let in_order =

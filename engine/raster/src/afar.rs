@@ -155,8 +155,7 @@ impl<'a> Afar<'a> {
     fn add_collapsed(&mut self, canvas: &Canvas<'_>, theme: Theme, back: [f32; 3]) {
         let (drawing, view) = (canvas.drawing, &canvas.view);
         for disc in drawing.collapsed.map(|c| c.discs(drawing, theme)).unwrap_or_default() {
-            let grown = view.zoom.max(1.0).powf(0.55);
-            let r = (radius(disc.count, drawing.positions.len(), view.sides) * grown) as f32;
+            let r = radius(disc.count, drawing.positions.len(), view.sides, view.zoom) as f32;
             let at = view.pixel64(disc.at).map(|x| x as f32);
             let color = disc.color;
             // A second rim tells it from a community.
@@ -243,18 +242,22 @@ impl<'a> Afar<'a> {
     }
 }
 
-/// Radius in pixels, where all is in view, of a disc that stands for `count` of so many nodes.
-fn radius(count: u32, nodes: usize, sides: [f64; 2]) -> f64 {
+/// Radius in pixels of a disc that stands for `count` of so many nodes, at a zoom (1: all is in view).
+fn radius(count: u32, nodes: usize, sides: [f64; 2], zoom: f64) -> f64 {
     let area = AREA * sides[0] * sides[1] * f64::from(count) / nodes.max(1) as f64;
-    (area / std::f64::consts::PI).sqrt().max(DISC_MIN)
+    (area / std::f64::consts::PI).sqrt().max(DISC_MIN) * zoom.max(1.0).powf(0.55)
 }
 
-/// The middles of the discs of collapsed nodes, and how far in pixels each reaches with its rims where all is in view.
-pub(crate) fn reaches(drawing: &Drawing<'_>, sides: [f64; 2]) -> Vec<([f64; 2], f64)> {
+/// Discs of collapsed nodes as a fit sees them: their middles and how many nodes each stands for.
+pub(crate) fn places(drawing: &Drawing<'_>) -> Vec<([f64; 2], u32)> {
     // The theme changes colours only.
     let discs = drawing.collapsed.map(|c| c.discs(drawing, Theme::Dark)).unwrap_or_default();
-    let nodes = drawing.positions.len();
-    discs.iter().map(|disc| (disc.at, radius(disc.count, nodes, sides) + RIM)).collect()
+    discs.iter().map(|disc| (disc.at, disc.count)).collect()
+}
+
+/// How far in pixels a disc for `count` of so many nodes reaches with its rims, at a zoom.
+pub(crate) fn reach(count: u32, nodes: usize, sides: [f64; 2], zoom: f64) -> f64 {
+    radius(count, nodes, sides, zoom) + RIM
 }
 
 /// What groups are called, in their order.

@@ -36,13 +36,13 @@ pub(crate) struct Canvas<'a> {
 impl<'a> Canvas<'a> {
     pub(crate) fn new(drawing: &'a Drawing<'a>, view: View, theme: Theme, fade: f64) -> Self {
         let place = |p: &[f32; 2]| if is_placed(*p) { view.pixel(*p) } else { [f32::NAN; 2] };
-        let color = |(v, c): (usize, &[u8; 4])| {
-            let [r, g, b, a] = theme.shown(*c).map(|x| f32::from(x) / 255.0);
+        let color = |v: usize| {
+            let [r, g, b, a] = drawing.node_color(v, theme).map(|x| f32::from(x) / 255.0);
             [r, g, b, if drawing.shows_node(v as u32) { a } else { 0.0 }]
         };
         Self {
             at: drawing.positions.iter().map(place).collect(),
-            colors: drawing.node_rgba.iter().enumerate().map(color).collect(),
+            colors: (0..drawing.node_rgba.len()).map(color).collect(),
             brightness: if theme == Theme::Light { 0.94 } else { 0.82 },
             fade: fade as f32,
             passing: passing_at(view.zoom) as f32,

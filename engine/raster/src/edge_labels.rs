@@ -42,6 +42,14 @@ struct Along {
 }
 
 impl Along {
+    /// A text beside a place of its line, which would run through the gaps between words.
+    fn beside(place: spots::OnLine, width: f32) -> Self {
+        // Never upside down.
+        let angle = place.angle + if place.angle.cos() < 0.0 { PI } else { 0.0 };
+        let at = [place.at[0] + ASIDE * angle.sin(), place.at[1] - ASIDE * angle.cos()];
+        Self { at, angle, width }
+    }
+
     /// Squares of its height, which is near enough for keeping apart.
     fn squares(self) -> Vec<Rect> {
         let h = SIZE * 1.2;
@@ -100,25 +108,22 @@ pub(crate) fn marks(
         let text = if style.any_script { Some(text) } else { face.drawable(&text) };
         // The number of edges that a line stands for is written there.
         let Some(text) = text.filter(|t| !t.is_empty() && stroke.line.count == 1) else { continue };
-        let Some(middle) = spots::middle(sheet, stroke) else { continue };
         let width = face.width(&text) * SIZE;
         let is_loop = stroke.curve.circle.is_some();
-        if !is_loop && width > middle.length - middle.discs - 2.0 * FREE {
-            continue;
-        }
-        // Never upside down.
-        let angle = middle.angle + if middle.angle.cos() < 0.0 { PI } else { 0.0 };
-        // Beside the line, which would run through the gaps between words.
-        let at = [middle.at[0] + ASIDE * angle.sin(), middle.at[1] - ASIDE * angle.cos()];
-        let squares = Along { at, angle, width }.squares();
         let is_free = |r: &Rect| {
             (0..2).all(|c| r[c] >= 0.0 && r[c] + r[c + 2] <= sides[c])
                 && !taken.meets(*r)
                 && !discs.meet(*r)
         };
-        if !squares.iter().all(is_free) {
+        let has_room =
+            |place: &spots::OnLine| is_loop || width <= place.length - place.discs - 2.0 * FREE;
+        let places = spots::places(sheet, stroke).into_iter().filter(has_room);
+        let along = places.filter(|place| spots::is_along(stroke, *place, width));
+        let mut placed = along.map(|place| Along::beside(place, width));
+        let Some(found) = placed.find(|along| along.squares().iter().all(is_free)) else {
             continue;
-        }
+        };
+        let (at, angle, squares) = (found.at, found.angle, found.squares());
         squares.into_iter().for_each(|square| taken.add(square));
         marks.push(Mark::Text(Text {
             text,

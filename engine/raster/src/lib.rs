@@ -69,6 +69,9 @@ pub struct Drawing<'a> {
     pub positions: &'a [[f32; 2]],
     /// Colour and opacity of every node.
     pub node_rgba: &'a [[u8; 4]],
+    /// The nodes whose colour was chosen, so that it is the same in every theme; without, those with built-in hues follow the
+    /// theme.
+    pub node_chosen: Option<&'a Bits>,
     /// Diameter of every node on the wire, in quarter pixels.
     pub node_size: &'a [u8],
     /// The nodes that each edge joins, from and to.
@@ -126,6 +129,13 @@ impl Drawing<'_> {
 
     pub(crate) fn shows_edge(&self, edge: u32) -> bool {
         self.visible.is_none_or(|[_, edges]| has(edges, edge))
+    }
+
+    /// The colour and opacity of a node as a theme shows them.
+    pub(crate) fn node_color(&self, node: usize, theme: Theme) -> [u8; 4] {
+        let own = self.node_rgba[node];
+        let is_chosen = self.node_chosen.is_some_and(|chosen| chosen.contains(node as u32));
+        if is_chosen { own } else { theme.shown(own) }
     }
 
     /// The colour of its own that an edge has at one of its ends.

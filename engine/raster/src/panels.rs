@@ -47,6 +47,8 @@ pub struct Row {
     pub name: String,
     /// Its colour; none where the row shows none.
     pub color: Option<[u8; 3]>,
+    /// Whether somebody chose its colour, which is then the same in every theme.
+    pub chosen: bool,
     /// How many elements have it, when that is known.
     pub count: Option<u64>,
     /// Opacity of what stands before the name, 0 to 1.
@@ -280,7 +282,7 @@ fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Ve
     let of = if key.edges { "edges" } else { "nodes" };
     lines.push(Line::Title(shorten(&key.title, LETTERS_MAX), of.to_owned()));
     if let Some((colors, low, high)) = &key.ramp {
-        lines.push(Line::Ramp(colors.iter().map(|c| themed(*c)).collect()));
+        lines.push(Line::Ramp(colors.iter().map(|c| unit(*c)).collect()));
         let cut = |text: &str| shorten(text, LETTERS_MAX / 2);
         lines.push(Line::Ends(cut(low), cut(high)));
     }
@@ -291,7 +293,9 @@ fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Ve
     let has_lines = key.entries.iter().any(|row| row.color.is_some() || row.width.is_some());
     let has_icons = looks.iter().any(|(place, _)| !rows::is_badge(*place));
     let sign = |row: &Row| {
-        let color = row.color.map(themed);
+        // Edges have their own colours in every theme.
+        let is_kept = key.edges || row.chosen;
+        let color = row.color.map(|c| if is_kept { unit(c) } else { themed(c) });
         let own = row.signs.iter().zip(&looks).filter_map(|(at, (place, look))| {
             let entry = look.entries.get(usize::from(*at).checked_sub(1)?)?;
             Some((*place, look.clone(), entry.clone()))

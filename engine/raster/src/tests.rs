@@ -16,6 +16,7 @@ const RED: [u8; 4] = [202, 93, 47, 255];
 pub(crate) const NOTHING: Drawing<'static> = Drawing {
     positions: &[],
     node_rgba: &[],
+    node_chosen: None,
     node_size: &[],
     ends: &[],
     edge_rgba: None,
@@ -117,6 +118,12 @@ fn a_light_picture_has_light_hues_and_a_transparent_one_no_background() {
     let light = drawn(&square.drawing(), &Settings { theme: Theme::Light, ..settings() });
     assert_eq!(at(&light, place(0)), [0x32, 0x7c, 0xb9, 255]);
     assert_eq!(at(&light, [100, 100]), [255, 255, 255, 255]);
+    // A hue that was chosen is the same on light; the other nodes of that hue are not.
+    let first = Bits::new(4, &[0]);
+    let chosen = Drawing { node_chosen: Some(&first), ..square.drawing() };
+    let light = drawn(&chosen, &Settings { theme: Theme::Light, ..settings() });
+    assert_eq!(at(&light, place(0)), BLUE);
+    assert_eq!(at(&light, place(1)), [0x32, 0x7c, 0xb9, 255]);
     let clear = drawn(&square.drawing(), &Settings { background: Background::Clear, ..settings() });
     assert_eq!(at(&clear, [0, 0])[3], 0);
     assert_eq!(at(&clear, place(3)), RED);
@@ -369,6 +376,23 @@ fn names_stand_beside_their_nodes_and_title_and_legend_beside_the_graph() {
     let least = |pixels| columns(pixels, BLUE).into_iter().min().unwrap();
     assert!(least(&told) > least(&bare) && least(&told) > 130, "{}", least(&told));
     assert!(told[..400 * 40].iter().filter(|p| bright(p)).count() > 60, "no title");
+    // In a legend, as in the picture, hues of nodes follow the theme unless they were chosen; edges keep theirs.
+    let hue = |edges: bool, chosen: bool| {
+        let row =
+            Row { name: "a".to_owned(), color: Some([109, 185, 252]), chosen, ..Row::default() };
+        Key { title: "kind".to_owned(), edges, entries: vec![row], ..Key::default() }
+    };
+    for (edges, chosen, shown) in
+        [(false, false, [0x32, 0x7c, 0xb9, 255]), (false, true, BLUE), (true, false, BLUE)]
+    {
+        let legend = Some(Legend { keys: vec![hue(edges, chosen)], scales: Vec::new() });
+        let light = Settings { legend, theme: Theme::Light, ..settings.clone() };
+        let told = drawn(
+            &Drawing { positions: &[], node_rgba: &[], node_size: &[], ends: &[], ..NOTHING },
+            &light,
+        );
+        assert!(columns(&told, shown).len() > 8, "{edges} {chosen}");
+    }
     // Light pictures have dark letters.
     let light = of(names, &Settings { theme: Theme::Light, ..settings });
     assert!(light.iter().filter(|p| p.iter().take(3).all(|c| *c < 60)).count() > 100);

@@ -222,6 +222,41 @@ fn a_collapsed_disc_has_its_name_and_the_number_of_members_that_filters_leave() 
 }
 
 #[test]
+fn a_disc_stays_while_filters_leave_one_of_its_members_and_is_wholly_in_the_picture_at_any_zoom() {
+    let two = Two::new(10);
+    let left: Vec<u32> = (0..100).collect();
+    let entries = [("Left".to_owned(), Bits::new(200, &left))];
+    // One member and half of the red square, 80 units away: zoomed in, so that discs are larger.
+    for (kept, count) in [(vec![7], Some("1")), (vec![], None)] {
+        let some: Vec<u32> = kept.into_iter().chain(100..150).collect();
+        let [nodes, edges] = [Bits::new(200, &some), Bits::all(3)];
+        let plain =
+            Drawing { visible: Some([&nodes, &edges]), names: Some(&Numbered), ..two.drawing() };
+        let collapsed = Collapsed::of(&entries, &plain);
+        let drawing = collapsed.applied(plain);
+        let fitted = Settings { window: None, zoom: None, ..settings() };
+        let file = svg(&drawing, &fitted, &CancelToken::new()).unwrap();
+        let file = String::from_utf8(file).unwrap();
+        assert_eq!(file.contains(">Left</text>"), count.is_some(), "{file}");
+        assert!(count.is_none_or(|count| file.contains(&format!(">{count}</text>"))), "{file}");
+        let shown = drawn(&drawing, &fitted);
+        let blue = shown.iter().filter(|p| is_near(first(**p), inside(BLUE), 12)).count();
+        assert_eq!(blue > 20, count.is_some(), "{blue}");
+    }
+    // Of all but few, a disc that is the larger the more what is left is zoomed in.
+    let some: Vec<u32> = (0..101).collect();
+    let [nodes, edges] = [Bits::new(200, &some), Bits::new(3, &[])];
+    let plain = Drawing { visible: Some([&nodes, &edges]), ..two.drawing() };
+    let collapsed = Collapsed::of(&entries, &plain);
+    let fitted = Settings { window: None, zoom: None, ..settings() };
+    let shown = drawn(&collapsed.applied(plain), &fitted);
+    let column = |k: usize| shown.iter().skip(k).step_by(SIDE as usize);
+    let rows = shown[..400].iter().chain(&shown[SIDE as usize * 399..]);
+    assert!(rows.chain(column(0)).chain(column(399)).all(|p| is_near(first(*p), BACK, 2)));
+    assert!(shown.iter().filter(|p| is_near(first(**p), inside(BLUE), 12)).count() > 4_000);
+}
+
+#[test]
 fn bundled_edges_run_through_the_middles_of_their_communities() {
     let mut two = Two::new(10);
     // From the lower corner of one to the upper corner of the other.
@@ -268,4 +303,65 @@ fn groups_of_another_graph_are_refused() {
     let drawing = Drawing { groups: &short, ..two.drawing() };
     let refused = pixels(&drawing, &settings(), &CancelToken::new()).unwrap_err().to_string();
     assert!(refused.contains("groups") && refused.contains("200"), "{refused}");
+}
+
+struct Ways;
+
+impl EdgeNames for Ways {
+    fn of(&self, edges: &[u32]) -> Vec<String> {
+        edges.iter().map(|e| format!("way {e}")).collect()
+    }
+}
+
+#[test]
+fn texts_of_bundled_edges_stand_on_their_curves_and_not_on_the_straight_lines() {
+    let mut two = Two::new(10);
+    // From the lower corner of one to the upper corner of the other, and the other way.
+    two.ends = vec![[0, 199], [199, 0]];
+    let drawing = Drawing { edge_names: Some(&Ways), ..two.drawing() };
+    let look = Look { point_opacity: 0.0, ..settings().look };
+    let [straight, bundled] = [false, true].map(|bundle| {
+        let settings = Settings { look, bundle, ..settings() };
+        let file = svg(&drawing, &settings, &CancelToken::new()).unwrap();
+        String::from_utf8(file).unwrap()
+    });
+    // The angle and the middle of each text.
+    let texts = |file: &str| -> Vec<[f32; 3]> {
+        let turns = file.split("<text").skip(1).filter_map(|text| {
+            let (_, turn) = text.split_once("rotate(")?;
+            let numbers = turn.split_once(')')?.0;
+            let all: Vec<f32> = numbers.split(' ').filter_map(|n| n.parse().ok()).collect();
+            <[f32; 3]>::try_from(all).ok()
+        });
+        turns.collect()
+    };
+    let view = |p: [f32; 2]| [200.0 + 2.0 * p[0], 200.0 - 2.0 * p[1]];
+    let (a, b) = ([-100.0f32, -40.0], [100.0f32, 40.0]);
+    // The inner control points: by 0.8 between a third of the way and the middles of the squares.
+    let led = |share: f32, hub: [f32; 2]| {
+        [0, 1].map(|c| (a[c] + (b[c] - a[c]) * share) * 0.2 + hub[c] * 0.8)
+    };
+    let (p, q) = (led(1.0 / 3.0, [-60.0, 0.0]), led(2.0 / 3.0, [60.0, 0.0]));
+    let curve = |t: f32| {
+        let u = 1.0 - t;
+        let w = [u * u * u, 3.0 * u * u * t, 3.0 * u * t * t, t * t * t];
+        view([0, 1].map(|c| w[0] * a[c] + w[1] * p[c] + w[2] * q[c] + w[3] * b[c]))
+    };
+    let off = |at: [f32; 2]| {
+        let ways = (0..=400u16).map(|k| curve(f32::from(k) / 400.0));
+        ways.map(|w| (w[0] - at[0]).hypot(w[1] - at[1])).fold(f32::MAX, f32::min)
+    };
+    let found = texts(&bundled);
+    assert_eq!(found.len(), 2, "each direction has its own place: {bundled}");
+    for [turn, x, y] in &found {
+        // A text stands 7.5 pixels beside its line, which the straight one is not here.
+        assert!((off([*x, *y]) - 7.5).abs() < 1.0, "{turn} {x} {y}");
+    }
+    assert!((found[0][1] - found[1][1]).abs() > 40.0, "{found:?}");
+    // Of the slope that the curve has there, 3/4 (b + q - p - a) in its middle, where the straight line rises by 22 degrees.
+    let slope = [0, 1].map(|c| b[c] + q[c] - p[c] - a[c]);
+    let angle = slope[1].atan2(slope[0]).to_degrees();
+    assert!(found.iter().all(|[turn, ..]| (turn + angle).abs() < 1.0), "{angle}: {found:?}");
+    let [turn, ..] = texts(&straight)[0];
+    assert!((turn.abs() - angle.abs()).abs() > 3.0, "{turn}");
 }

@@ -10,8 +10,9 @@ use crate::{Drawing, Settings, Window, afar};
 const SAMPLE_MAX: usize = 20_000;
 /// How many times as wide as most of the nodes a box of given positions may be for the sake of all of them.
 const WHOLE_MAX: f32 = 10.0;
-/// How often the room that discs take is found anew: each time what is missing is a small part of what was.
-const DISC_TURNS: usize = 4;
+/// The room that discs take is found anew until the scale changes by less than this share, at most so often.
+const STEADY: f64 = 1e-3;
+const DISC_TURNS_MAX: usize = 8;
 /// Coordinates from here on are those of nodes without a place.
 const FAR: f32 = 1e30;
 /// Diameters: the least and the greatest one, and from where they approach the latter.
@@ -54,14 +55,14 @@ impl View {
     /// the way of what covers parts of the picture.
     pub(crate) fn of(drawing: &Drawing<'_>, settings: &Settings, covered: &[Rect]) -> Self {
         let sides = [f64::from(settings.width), f64::from(settings.height)];
-        let whole = fit(drawing, sides, covered, false);
+        let whole = fit(drawing, sides, covered, None);
         let hides = match drawing.collapsed {
             Some(collapsed) => collapsed.is_filtered(),
             None => drawing.visible.is_some(),
         };
         let (middle, scale) = match settings.window {
             Some(window) => shown(window, sides),
-            None if hides => fit(drawing, sides, covered, true),
+            None if hides => fit(drawing, sides, covered, Some(whole.1)),
             None => whole,
         };
         let zoom = settings.zoom.unwrap_or(scale / whole.1);
@@ -133,11 +134,17 @@ fn shown(window: Window, sides: [f64; 2]) -> ([f64; 2], f64) {
     ([f64::midpoint(left, right), f64::midpoint(bottom, top)], scale)
 }
 
-/// Middle and scale of the view that shows the whole drawing, or what is visible of it, beside what is covered.
-fn fit(drawing: &Drawing<'_>, sides: [f64; 2], covered: &[Rect], visible: bool) -> ([f64; 2], f64) {
+/// Middle and scale of the view that shows the whole drawing beside what is covered, or, where the scale of that is given,
+/// what is visible of it (`shell/web/src/afar/disc-fit.ts` has the same).
+fn fit(
+    drawing: &Drawing<'_>,
+    sides: [f64; 2],
+    covered: &[Rect],
+    whole: Option<f64>,
+) -> ([f64; 2], f64) {
     // A disc is seen where what it stands for was gathered.
     let seen = |v: u32| drawing.collapsed.map_or_else(|| drawing.shows_node(v), |c| c.leaves(v));
-    let there = |v: usize| !visible || seen(v as u32);
+    let there = |v: usize| whole.is_none() || seen(v as u32);
     let found = if drawing.is_given {
         given_box(drawing.positions, there)
     } else {
@@ -150,16 +157,21 @@ fn fit(drawing: &Drawing<'_>, sides: [f64; 2], covered: &[Rect], visible: bool) 
     let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);
     let mut view = fit_box(found, sides, covered, part);
     // Discs of collapsed nodes reach by pixels beyond their places, which takes the more room the smaller the scale.
-    let reaches = afar::reaches(drawing, sides);
-    for _ in 0..if reaches.is_empty() { 0 } else { DISC_TURNS } {
+    let discs = afar::places(drawing);
+    // One place fits at any scale.
+    let is_point = found.iter().all(|[low, high]| high <= low);
+    for _ in 0..if discs.is_empty() || is_point { 0 } else { DISC_TURNS_MAX } {
+        let scale = view.1;
+        let zoom = whole.map_or(1.0, |whole| scale / whole);
         let mut all = found;
-        for (at, r) in &reaches {
-            all = [0, 1].map(|c| {
-                let far = r / view.1;
-                [all[c][0].min(at[c] - far), all[c][1].max(at[c] + far)]
-            });
+        for (at, count) in &discs {
+            let far = afar::reach(*count, drawing.positions.len(), sides, zoom) / scale;
+            all = [0, 1].map(|c| [all[c][0].min(at[c] - far), all[c][1].max(at[c] + far)]);
         }
         view = fit_box(all, sides, covered, part);
+        if (view.1 / scale - 1.0).abs() < STEADY {
+            break;
+        }
     }
     view
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use graphlume_graph::Topology;
 
 use crate::css::{self, Rgba};
+use crate::hues::is_built_in;
 use crate::order::EdgeOrder;
 use crate::palettes::{self, Kind};
 
@@ -38,6 +39,17 @@ impl Bits {
         }
         let count = words.iter().map(|w| u64::from(w.count_ones())).sum();
         Self { words, count }
+    }
+
+    /// The indices of the flags that are set.
+    #[must_use]
+    pub fn of_flags(flags: impl ExactSizeIterator<Item = bool>) -> Self {
+        let bound = flags.len() as u32;
+        let mut words = vec![0u64; flags.len().div_ceil(64)];
+        for (i, flag) in flags.enumerate() {
+            words[i / 64] |= u64::from(flag) << (i % 64);
+        }
+        Self::of_words(bound, words)
     }
 
     /// All indices below `bound`.
@@ -194,25 +206,31 @@ fn colors_of(name: &str) -> Vec<Rgba> {
 pub struct Painted {
     /// By node index.
     pub nodes: Vec<[u8; 4]>,
+    /// The nodes whose colour somebody chose, among those that have a built-in hue (`Scene::node_chosen`).
+    pub chosen: Bits,
     /// By drawn index. An opacity of 0 where the scene gives edges no colours of their own stands for the
     /// look that the page gives them. None when no edge is painted.
     pub edges: Option<Vec<[u8; 4]>>,
 }
 
-/// Paints `layers` over the colours of a scene, the first on top, all of them over `background`. `edges`
-/// are the scene's own colours in drawn order, those of the destinations behind those of the sources where each end has one.
+/// Paints `layers` over the colours of a scene, of which those of the nodes in `chosen` were chosen, the first on top, all of
+/// them over `background`. `edges` are the scene's own colours in drawn order, those of the destinations behind those of the sources where each end has one.
 #[must_use]
 pub fn paint(
     topology: &Topology,
     order: EdgeOrder,
-    mut nodes: Vec<[u8; 4]>,
+    (mut nodes, chosen): (Vec<[u8; 4]>, &Bits),
     edges: Option<Vec<[u8; 4]>>,
     layers: &[(&Paint, &Members)],
     background: &Paint,
 ) -> Painted {
     let mut edges = EdgePaint { order, colors: edges };
+    let mut chosen: Vec<bool> = (0..nodes.len() as u32).map(|v| chosen.contains(v)).collect();
     if let Colors::Flat { node, edge } = background.0 {
-        node.iter().for_each(|color| nodes.fill(*color));
+        if let Some(color) = node {
+            nodes.fill(color);
+            chosen.fill(is_built_in(color));
+        }
         if let Some(color) = edge {
             edges.colors().fill(color);
         }
@@ -220,20 +238,24 @@ pub fn paint(
     for (paint, members) in layers.iter().rev() {
         match &paint.0 {
             Colors::Flat { node, edge } => {
-                if let Some(color) = node {
-                    members.nodes.iter().for_each(|v| nodes[v as usize] = *color);
+                for v in members.nodes.iter().filter(|_| node.is_some()) {
+                    nodes[v as usize] = node.unwrap_or_default();
+                    chosen[v as usize] = node.is_some_and(is_built_in);
                 }
                 if let Some(color) = edge {
                     members.edges.iter().for_each(|e| edges.set(e, *color));
                 }
             }
             Colors::Palette(name) => {
-                let chosen = of_palette(topology, members, name);
-                chosen.iter().for_each(|(v, color)| nodes[*v as usize] = *color);
+                let painted = of_palette(topology, members, name);
+                for (v, color) in &painted {
+                    nodes[*v as usize] = *color;
+                    chosen[*v as usize] = is_built_in(*color);
+                }
                 let first = colors_of(name).first().copied();
                 for e in members.edges.iter() {
                     let (source, destination, _) = topology.edge(e);
-                    let ends = chosen.get(&source).or_else(|| chosen.get(&destination));
+                    let ends = painted.get(&source).or_else(|| painted.get(&destination));
                     if let Some(color) = ends.copied().or(first) {
                         edges.set(e, color);
                     }
@@ -241,7 +263,7 @@ pub fn paint(
             }
         }
     }
-    Painted { nodes, edges: edges.colors }
+    Painted { nodes, chosen: Bits::of_flags(chosen.into_iter()), edges: edges.colors }
 }
 
 /// Colours of edges, made when the first one is painted.
@@ -343,7 +365,7 @@ mod tests {
 
     fn painted(layers: &[(&Paint, &Members)], background: &Paint) -> Painted {
         let t = Topology::from_coo(6, &[0, 1, 2, 3], &[1, 2, 0, 4]);
-        paint(&t, EdgeOrder::new(4, 1), vec![GREY; 6], None, layers, background)
+        paint(&t, EdgeOrder::new(4, 1), (vec![GREY; 6], &Bits::default()), None, layers, background)
     }
 
     #[test]
@@ -378,7 +400,33 @@ mod tests {
         let p = painted(&[(&blue, &b)], &white);
         assert_eq!((p.nodes[0], p.nodes[1]), ([255, 240, 0, 255], BLUE));
         assert_eq!(p.edges.unwrap(), [[1, 2, 3, 255]; 4]);
-        assert_eq!(painted(&[], &plain), Painted { nodes: vec![GREY; 6], edges: None });
+        assert_eq!(
+            painted(&[], &plain),
+            Painted { nodes: vec![GREY; 6], chosen: Bits::new(6, &[]), edges: None }
+        );
+    }
+
+    #[test]
+    fn painted_built_in_hues_are_chosen_and_what_is_painted_over_them_is_not() {
+        let t = Topology::from_coo(6, &[0, 1, 2], &[1, 2, 0]);
+        let hue = Paint::flat(Some("#6db9fc"), None).unwrap();
+        let red = Paint::flat(Some("#ff0000"), None).unwrap();
+        let layers = |top: &[u32], below: &[u32]| [members(top, &[]), members(below, &[])];
+        let plain = Paint::default();
+        let order = EdgeOrder::new(3, 1);
+        let chosen = |layers: &[(&Paint, &Members)], background: &Paint, own: &[u32]| {
+            let own = Bits::new(6, own);
+            let p = paint(&t, order, (vec![GREY; 6], &own), None, layers, background);
+            p.chosen.iter().collect::<Vec<u32>>()
+        };
+        let [top, below] = layers(&[0], &[0, 1, 2]);
+        assert_eq!(chosen(&[(&red, &top), (&hue, &below)], &plain, &[5]), [1, 2, 5]);
+        assert_eq!(chosen(&[(&hue, &top), (&red, &below)], &plain, &[1, 5]), [0, 5]);
+        assert_eq!(chosen(&[(&red, &top)], &hue, &[]), [1, 2, 3, 4, 5]);
+        assert!(chosen(&[], &red, &[1]).is_empty(), "another background hides them");
+        // Paint of edges leaves nodes as they are.
+        let edges = Paint::flat(None, Some("#6db9fc")).unwrap();
+        assert_eq!(chosen(&[(&edges, &below)], &edges, &[4]), [4]);
     }
 
     #[test]
@@ -387,8 +435,14 @@ mod tests {
         let red = Paint::flat(None, Some("#ff0000")).unwrap();
         let own = [vec![GREY; 4], vec![BLUE; 4]].concat();
         let layers = [(&red, &members(&[], &[2]))];
-        let p =
-            paint(&t, EdgeOrder::new(4, 1), vec![GREY; 6], Some(own), &layers, &Paint::default());
+        let p = paint(
+            &t,
+            EdgeOrder::new(4, 1),
+            (vec![GREY; 6], &Bits::default()),
+            Some(own),
+            &layers,
+            &Paint::default(),
+        );
         let edges = p.edges.unwrap();
         let at = edges.iter().position(|c| *c == RED).unwrap();
         assert_eq!((edges.len(), edges[at + 4]), (8, RED));

@@ -37,6 +37,11 @@ pub(crate) const RAMP: [Rgba; 6] = [
     rgb(0xfd_e725),
 ];
 
+/// Whether a colour is one of those for which a light page has another.
+pub(crate) fn is_built_in([r, g, b, _]: Rgba) -> bool {
+    HUES.iter().chain([&OTHER]).any(|hue| hue[..3] == [r, g, b])
+}
+
 /// Communities by falling size (ties: by number), and the index into [`HUES`] of each community.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CommunityHues {

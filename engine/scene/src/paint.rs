@@ -10,9 +10,10 @@ use graphlume_graph::{Distinct, distinct};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
+use crate::Bits;
 use crate::bind::{Cx, ENCODING_IGNORED, Side, Source, value_text};
 use crate::css::{self, Rgba, to_hex};
-use crate::hues::{HUES, OTHER, RAMP};
+use crate::hues::{HUES, OTHER, RAMP, is_built_in};
 use crate::mapping::{Mapping, NONE};
 use crate::palettes;
 
@@ -20,6 +21,8 @@ use crate::palettes;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Painted {
     pub(crate) rgba: Vec<Rgba>,
+    /// The elements whose colour somebody chose, among those that have a built-in hue: it is the same in every theme.
+    pub(crate) chosen: Bits,
     pub(crate) legend: Value,
     /// Which entry of the legend each element has, where the legend lists values of a column.
     pub(crate) listed: Option<Listed>,
@@ -65,6 +68,8 @@ struct Classes {
     named: Option<Vec<u32>>,
     /// Whether the legend lists classes by their numbers, and not the most frequent first.
     in_order: bool,
+    /// Whether somebody chose the colours.
+    is_chosen: bool,
 }
 
 /// The names of classes.
@@ -180,8 +185,15 @@ fn mapped(mapping: &Value, source: &Source<'_>) -> Result<Painted, &'static str>
     let colors = colors.ok_or("one of its outcomes is no CSS colour")?;
     let words = Words::Texts(mapped.outcomes.into_iter().map(|(w, _)| w).collect());
     let in_order = is_bins(&rule);
-    let classes =
-        Classes { codes: mapped.codes, colors, words, lumped: false, named: None, in_order };
+    let classes = Classes {
+        codes: mapped.codes,
+        colors,
+        words,
+        lumped: false,
+        named: None,
+        in_order,
+        is_chosen: true,
+    };
     Ok(classes.paint(source))
 }
 
@@ -239,7 +251,7 @@ fn packed(source: &Source<'_>) -> Option<Painted> {
         let [r, g, b, a] = (v as u32).to_be_bytes();
         [r, g, b, if opaque { u8::MAX } else { a }]
     };
-    by_value(source, |row| values[row].map_or(OTHER, color), |_, c| to_hex(c))
+    by_value(source, true, |row| values[row].map_or(OTHER, color), |_, c| to_hex(c))
 }
 
 /// Palette codes.
@@ -247,7 +259,7 @@ fn codes(source: &Source<'_>) -> Option<Painted> {
     let values = int64(&source.array)?;
     let small = values.iter().flatten().all(|v| (0..1_000).contains(v));
     let color = |row: usize| values[row].map_or(OTHER, |v| palettes::color_of_code(v, small));
-    by_value(source, color, |word, _| word)
+    by_value(source, true, color, |word, _| word)
 }
 
 /// Text that is colours throughout.
@@ -266,13 +278,15 @@ fn literal(source: &Source<'_>) -> Option<Painted> {
         lumped: false,
         named: None,
         in_order: false,
+        is_chosen: true,
     };
     Some(classes.paint(source))
 }
 
 /// The distinct values as a legend lists them, without colours; `None` where there is no value.
 pub(crate) fn values(source: &Source<'_>) -> Option<Painted> {
-    by_value(source, |_| OTHER, |word, _| word).filter(|p| p.legend["entries"][0].is_object())
+    by_value(source, false, |_| OTHER, |word, _| word)
+        .filter(|p| p.legend["entries"][0].is_object())
 }
 
 /// The outcomes of a mapping as a legend lists them, without colours; `None` where bins meet a column without numbers.
@@ -282,14 +296,23 @@ pub(crate) fn outcomes(rule: &Mapping, source: &Source<'_>) -> Option<Painted> {
     let words = Words::Texts(mapped.outcomes.into_iter().map(|(w, _)| w).collect());
     let in_order = is_bins(rule);
     Some(
-        Classes { codes: mapped.codes, colors, words, lumped: false, named: None, in_order }
-            .paint(source),
+        Classes {
+            codes: mapped.codes,
+            colors,
+            words,
+            lumped: false,
+            named: None,
+            in_order,
+            is_chosen: false,
+        }
+        .paint(source),
     )
 }
 
 /// One class for every distinct value, coloured by `color` of a row that has it.
 fn by_value(
     source: &Source<'_>,
+    is_chosen: bool,
     color: impl Fn(usize) -> Rgba,
     word: impl Fn(String, Rgba) -> String,
 ) -> Option<Painted> {
@@ -301,8 +324,15 @@ fn by_value(
     } else {
         values
     };
-    let classes =
-        Classes { codes: found.codes, colors, words, lumped: false, named: None, in_order: false };
+    let classes = Classes {
+        codes: found.codes,
+        colors,
+        words,
+        lumped: false,
+        named: None,
+        in_order: false,
+        is_chosen,
+    };
     Some(classes.paint(source))
 }
 
@@ -339,7 +369,16 @@ fn round_robin(source: &Source<'_>, stops: &[Rgba]) -> Option<Painted> {
         colors[class as usize] = stops[turn % stops.len()];
     }
     Some(
-        Classes { codes, colors, words, lumped: false, named: None, in_order: false }.paint(source),
+        Classes {
+            codes,
+            colors,
+            words,
+            lumped: false,
+            named: None,
+            in_order: false,
+            is_chosen: true,
+        }
+        .paint(source),
     )
 }
 
@@ -366,7 +405,18 @@ pub(crate) fn categorical(source: &Source<'_>) -> Option<Painted> {
     for (class, hue) in rank.iter().zip(HUES) {
         colors[*class as usize] = hue;
     }
-    Some(Classes { codes, colors, words, lumped, named: Some(rank), in_order: false }.paint(source))
+    Some(
+        Classes {
+            codes,
+            colors,
+            words,
+            lumped,
+            named: Some(rank),
+            in_order: false,
+            is_chosen: false,
+        }
+        .paint(source),
+    )
 }
 
 impl Classes {
@@ -375,6 +425,14 @@ impl Classes {
         let codes = source.gather(&self.codes, NONE);
         let color = |c: &u32| self.colors.get(*c as usize).copied().unwrap_or(OTHER);
         let rgba = codes.par_iter().with_min_len(1 << 13).map(color).collect();
+        let kept: Vec<bool> =
+            self.colors.iter().map(|c| self.is_chosen && is_built_in(*c)).collect();
+        let is_kept = |class: u32| kept.get(class as usize).copied().unwrap_or(false);
+        let chosen = if kept.contains(&true) {
+            Bits::of_flags(codes.iter().map(|class| is_kept(*class)))
+        } else {
+            Bits::default()
+        };
         let mut counts = vec![0u32; self.colors.len()];
         let mut without = 0u32;
         for code in &codes {
@@ -397,11 +455,15 @@ impl Classes {
             let color = to_hex(color);
             json!({"label": label, "color": color, "count": count})
         };
-        let mut entries: Vec<Value> = listed
-            .iter()
-            .map(|c| (*c as usize, counts[*c as usize]))
-            .map(|(c, count)| entry(&self.words.get(c), self.colors[c], count))
-            .collect();
+        let named_entry = |class: u32| {
+            let c = class as usize;
+            let mut entry = entry(&self.words.get(c), self.colors[c], counts[c]);
+            if is_kept(class) {
+                entry["chosen"] = json!(true);
+            }
+            entry
+        };
+        let mut entries: Vec<Value> = listed.iter().map(|c| named_entry(*c)).collect();
         let named: u32 = listed.iter().map(|c| counts[*c as usize]).sum();
         let rest = counts.iter().sum::<u32>() - named;
         let mut rests = [NONE; 2];
@@ -417,7 +479,12 @@ impl Classes {
         let legend = json!({
             "title": source.name, "kind": "categorical", "entries": entries, "stops": [], "more": more,
         });
-        Painted { rgba, legend, listed: Some(Listed { codes, classes: listed, rest: rests }) }
+        Painted {
+            rgba,
+            chosen,
+            legend,
+            listed: Some(Listed { codes, classes: listed, rest: rests }),
+        }
     }
 }
 
@@ -441,7 +508,13 @@ pub(crate) fn ramp(source: &Source<'_>, stops: &[Rgba], free: bool) -> Option<Pa
     let (from, width) = (place(low) / 2.0, place(high) / 2.0 - place(low) / 2.0);
     let at = |v: f64| if width > 0.0 { (place(v) / 2.0 - from) / width } else { 0.5 };
     let color = |v: &f64| if v.is_finite() { css::ramp(stops, at(*v)) } else { OTHER };
-    let rgba = values.par_iter().with_min_len(1 << 12).map(color).collect();
+    let rgba: Vec<Rgba> = values.par_iter().with_min_len(1 << 12).map(color).collect();
+    let kept = |(c, v): (&Rgba, &f64)| v.is_finite() && is_built_in(*c);
+    let chosen = if stops.iter().copied().any(is_built_in) {
+        Bits::of_flags(rgba.iter().zip(&values).map(kept))
+    } else {
+        Bits::default()
+    };
     let shown = |v: f64| {
         let row = rows.iter().position(|r| *r == v).filter(|_| temporal);
         let text = row.and_then(|r| graphlume_table::cell_text(source.array.as_ref(), r));
@@ -454,7 +527,7 @@ pub(crate) fn ramp(source: &Source<'_>, stops: &[Rgba], free: bool) -> Option<Pa
         "stops": stops.iter().enumerate().map(stop).collect::<Vec<_>>(),
         "min": shown(low), "max": shown(high), "scale": if log { "log" } else { "linear" },
     });
-    Some(Painted { rgba, legend, listed: None })
+    Some(Painted { rgba, chosen, legend, listed: None })
 }
 
 fn is_temporal(dtype: &DataType) -> bool {

@@ -7,7 +7,6 @@ use graphlume_types::Notice;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::SceneError;
 use crate::axes;
 use crate::bind::{Cx, Side, Source};
 use crate::css::{self, Rgba, to_hex};
@@ -22,6 +21,7 @@ use crate::paint::{self, Painted};
 use crate::sizes::{Sized, size_entry, sizes};
 use crate::undrawn;
 use crate::wire::Axis;
+use crate::{Bits, SceneError};
 
 /// A column of the nodes by its name, one row a node.
 pub type NodeColumn = (String, ArrayRef);
@@ -105,6 +105,9 @@ impl Encodings {
 pub struct Scene {
     /// Colour and opacity of every node.
     pub node_rgba: Vec<[u8; 4]>,
+    /// The nodes whose colour somebody chose, among those that have a built-in hue: pages show these hues otherwise on a
+    /// light background, unless they were chosen. Of edges every colour is shown as it is.
+    pub node_chosen: Bits,
     /// Diameter of every node in quarter pixels at fit, before the page's own point size.
     pub node_size: Vec<u8>,
     /// Colour and opacity of every edge by CSR position; `None` means a gradient of the nodes' colours. Where there are
@@ -115,7 +118,7 @@ pub struct Scene {
     /// What the colours and sizes mean: `{node_color, node_size, edge_color?, edge_size?, node_opacity?, edge_opacity?,
     /// node_icon?, edge_icon?, blocks?}`.
     /// A colour is `{title, kind: categorical|continuous|none, entries: [{label, color, count}], stops:
-    /// [{at, color}], min?, max?, scale?, more?}`, a size `{title, kind, min, max, scale}`.
+    /// [{at, color}], min?, max?, scale?, more?}`, where `chosen` marks an entry like [`Scene::node_chosen`] does nodes; a size `{title, kind, min, max, scale}`.
     pub legend: Value,
     /// Nodes worth a label with their text, the most important first.
     pub label_candidates: Vec<(u32, String)>,
@@ -230,6 +233,7 @@ pub fn build(
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
         node_rgba: painted.rgba,
+        node_chosen: painted.chosen,
         node_size: wire,
         edge_rgba: edge.map(|e| e.rgba),
         edge_width,
@@ -341,7 +345,8 @@ fn by_degree(degrees: &[f32]) -> Painted {
         "stops": RAMP.iter().enumerate().map(stop).collect::<Vec<_>>(),
         "min": 0, "max": most, "scale": "sqrt",
     });
-    Painted { rgba: degrees.par_iter().map(color).collect(), legend, listed: None }
+    let rgba = degrees.par_iter().map(color).collect();
+    Painted { rgba, chosen: Bits::default(), legend, listed: None }
 }
 
 /// Communities that the legend lists.
@@ -385,7 +390,7 @@ fn by_community(
     });
     let color = |(v, c): (usize, &u32)| if hues::is_alone(t, v as u32) { OTHER } else { hue(*c) };
     let rgba = communities.par_iter().enumerate().with_min_len(1 << 13).map(color).collect();
-    Painted { rgba, legend, listed: None }
+    Painted { rgba, chosen: Bits::default(), legend, listed: None }
 }
 
 /// Multiplies the opacities in.
@@ -402,7 +407,8 @@ fn edge_colors(cx: &mut Cx<'_>, node_rgba: &[Rgba], opacity: Option<&Measured>) 
         (Some(painted), _) => painted,
         (None, Some(_)) => {
             let legend = json!({"title": "ends", "kind": "none", "entries": [], "stops": []});
-            Painted { rgba: midway(cx.graph, node_rgba), legend, listed: None }
+            let rgba = midway(cx.graph, node_rgba);
+            Painted { rgba, chosen: Bits::default(), legend, listed: None }
         }
         (None, None) => return None,
     };
@@ -425,7 +431,8 @@ fn end_colors(cx: &mut Cx<'_>) -> Option<Painted> {
         (Some(src), Some(dst)) => {
             let legend = both_ends(src.legend, &dst.legend);
             // Entries of the sources come first, as they were.
-            Some(Painted { rgba: [src.rgba, dst.rgba].concat(), legend, listed: src.listed })
+            let rgba = [src.rgba, dst.rgba].concat();
+            Some(Painted { rgba, chosen: Bits::default(), legend, listed: src.listed })
         }
         (one, other) => one.or(other),
     }

@@ -131,10 +131,12 @@ export class SharedDocument {
 
   tellPaint(viewer) {
     const seen = this.seen(this.part(viewer));
-    const { color, size, icons, legend, collections } = paint(this.session.graph, this.columns, seen);
-    for (const [kind, data] of [[17, color], [18, size]]) {
+    const { color, chosen, size, icons, legend, collections } = paint(this.session.graph, this.columns, seen);
+    for (const [kind, ...data] of [[17, color, chosen], [18, size]]) {
       const head = this.header(kind, { count: this.session.graph.n });
-      viewer.socket.send(Buffer.concat([head, Buffer.alloc(16), Buffer.from(data)]));
+      const prefix = Buffer.alloc(16);
+      if (data[1]?.length > 0) prefix.writeUInt8(2, 1);
+      viewer.socket.send(Buffer.concat([head, prefix, ...data.map((part) => Buffer.from(part))]));
     }
     if (icons) viewer.socket.send(iconFrame((kind, more) => this.header(kind, more), icons));
     viewer.say({ t: 'legend', legend });

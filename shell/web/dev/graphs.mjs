@@ -1,6 +1,7 @@
 // Graphs for the mock server, with positions that look like those of a force layout.
 
 import { lattice } from './lattice.mjs';
+import { ropes } from './ropes.mjs';
 
 const PALETTE = [
   '6db9fc',
@@ -207,13 +208,13 @@ export function make(id) {
   const next = random(7 + (a || 0));
   const big = name === 'community';
   const n0 = a || 1000;
-  const inSpace = name === 'lattice' ? lattice(a || 4) : null;
+  const placed = { lattice: () => lattice(a || 4), ropes: () => ropes(a || 200) }[name]?.() ?? null;
   const flat = big ? { n: n0, ...communities(n0, b || 3 * n0, next) } : shape(name, a || 20, b, next);
-  const built = inSpace ?? flat;
+  const built = placed ?? flat;
   const { n, edges, group } = built;
   shuffle(edges, next);
   let goal = big ? settle(n, edges, group, next) : circle(n, next);
-  if (inSpace) goal = inSpace.goal;
+  if (placed) goal = placed.goal;
   else if (!big && n > 1 && n <= 600 && edges.length > 0) goal = force(n, edges, goal, 300);
   const degree = degrees(n, edges);
   const max = Math.max(
@@ -255,6 +256,11 @@ export function make(id) {
     ];
     legend.edge_color = { kind: 'categorical', title: 'level', entries };
   }
+  // All edges of one colour of their own.
+  if (id.endsWith('-green')) {
+    edgeColor = new Uint8Array(2 * edges.length);
+    for (let e = 0; 2 * e < edges.length; e += 1) edgeColor.set([0, 255, 80, 255], 4 * e);
+  }
   const textOf = (index) => (name === 'scripts' ? SCRIPTS[index % SCRIPTS.length] : `entity ${index}`);
   const known = order.slice(0, id.endsWith('-named') ? n : 2000);
   const labels = known.map((index) => ({ index, text: textOf(index) }));
@@ -264,7 +270,7 @@ export function make(id) {
     m: edges.length / 2,
     edges,
     goal,
-    z: inSpace?.z,
+    z: placed?.z,
     start: circle(n, next),
     degree,
     size,

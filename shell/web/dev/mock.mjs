@@ -1,8 +1,9 @@
 // A stand-in for the server that speaks the page's protocol: for developing the page and for its tests.
 // Usage: node dev/mock.mjs [port]. Datasets are made by name: community-5000-15000 (with -named at its end
 // all names come with it, with -backed a background), star-200, path-100, two, one, scripts-12, multi,
-// parallel-300, complete-60, tree-300, lattice-4, isolated-500, empty, waiting, loading, failed, private,
-// missing. With icons, axes or a map, see bound-graphs.mjs.
+// parallel-300, complete-60, tree-300, lattice-4 (edges of their own colour: -green), ropes-200,
+// isolated-500, empty, waiting, loading, failed, private, missing.
+// With icons, axes or a map, see bound-graphs.mjs.
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -81,7 +82,8 @@ class Session {
   }
 
   get layout() {
-    return { state: this.state, playing: this.playing, iterations: this.iterations };
+    const { state, playing, iterations } = this;
+    return { state, playing, iterations, displaced: iterations > 0 };
   }
 
   compute() {
@@ -175,6 +177,7 @@ class Session {
         iterations: this.iterations,
         iterations_per_s: rate,
         playing: this.playing,
+        displaced: this.iterations > 0,
         viewers: this.viewers.size,
       });
     }

@@ -36,6 +36,14 @@ function encoded(color, { values }, { attribute, variation }) {
   return { kind: 'categorical', title: attribute, entries: entries.slice(0, 12), more };
 }
 
+/** A bit for each node whose colour was chosen and is one of the built-in hues; empty where there is none. */
+function bitsOf(chosen) {
+  if (!chosen.includes(1)) return new Uint8Array(0);
+  const bits = new Uint8Array((chosen.length + 7) >> 3);
+  chosen.forEach((mark, i) => (bits[i >> 3] |= mark << (i & 7)));
+  return bits;
+}
+
 /** Colours, legend and list of collections as a page that sees this document gets them. */
 export function paint(graph, columns, seen) {
   const color = graph.color.slice();
@@ -74,15 +82,23 @@ export function paint(graph, columns, seen) {
   const below = [...seen].filter(([path]) => path.startsWith('collections/'));
   const sorted = below.sort((a, b) => a[1].order - b[1].order);
   const entries = [];
+  const chosen = new Uint8Array(graph.n);
   for (const [path, entry] of sorted.toReversed()) {
     const { axis, marks } = evaluate(graph, columns, entry.rule);
     const count = marks.reduce((sum, mark) => sum + mark, 0);
     if (entry.on && axis === 'node') {
-      marks.forEach((mark, i) => mark && color.set(rgb(entry.node_color ?? '#ffffff'), 4 * i));
+      const own = entry.node_color ?? '#ffffff';
+      const isBuiltIn = PALETTE.includes(own.replace('#', '').toLowerCase());
+      marks.forEach((mark, i) => {
+        if (!mark) return;
+        color.set(rgb(own), 4 * i);
+        chosen[i] = Number(isBuiltIn);
+      });
     }
     const { name, description } = entry;
     const swatches = [entry.node_color ?? '#ffffff'];
     if (entry.on) entries.unshift({ id: path.slice(12), name, description, swatches, match_count: count });
   }
-  return { color, size, icons, legend, collections: { collections: entries, background: null } };
+  const shown = { collections: entries, background: null };
+  return { color, chosen: bitsOf(chosen), size, icons, legend, collections: shown };
 }

@@ -9,7 +9,7 @@ use graphlume_facets::{FilterSet, Filtered, Rule};
 use graphlume_raster::{
     Background, Collapsed, Drawing, EdgeNames, Format, Names, Settings, Theme, Underlay,
 };
-use graphlume_scene::wire::{self, Decoded, colors_of, has_some_colors, sizes_of};
+use graphlume_scene::wire::{self, Decoded, chosen_of, colors_of, has_some_colors, sizes_of};
 use graphlume_scene::{Bits, IconLayer, backdrop};
 use graphlume_types::CancelToken;
 
@@ -98,7 +98,7 @@ impl Apply for Picture {
             let scene = scene.ok_or_else(missing)?;
             let mut underlay = Underlay::read(&scene.underlay);
             // A layout that has moved the nodes has moved them off the map.
-            underlay.map = underlay.map.filter(|_| session.iterations == 0);
+            underlay.map = underlay.map.filter(|_| !session.is_displaced);
             Ok((session.dataset, scene, underlay))
         });
         let (ctx, memory) = (engine.ctx.clone(), engine.residency.query_memory());
@@ -205,6 +205,7 @@ fn drawn(
     let frame = wire::decode(positions).map_err(|e| EngineError::from_coded(&e))?;
     let Decoded::F32(positions) = frame.payload else { return Err(EngineError::Dropped) };
     let node_rgba = colors_of(&scene.node_color);
+    let node_chosen = chosen_of(&scene.node_color);
     // A frame without any colour has the page forget those that it had.
     let edge_color =
         scene.edge_color.as_ref().map(|frame| (colors_of(frame), has_some_colors(frame)));
@@ -224,6 +225,7 @@ fn drawn(
     let drawing = Drawing {
         positions: &positions,
         node_rgba: &node_rgba,
+        node_chosen: Some(&node_chosen),
         node_size: sizes_of(&scene.node_size),
         ends: &ends,
         edge_rgba: edge_color.as_ref().map(|(colors, _)| colors.as_slice()),

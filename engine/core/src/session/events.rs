@@ -64,6 +64,9 @@ pub struct SessionState {
     pub placed_by: String,
     /// How often nodes were placed so: after each the page shows all of them.
     pub placements: u32,
+    /// Whether a layout has moved nodes from where the data has them, so that they do not stand on its map. Nodes that viewers
+    /// hold do not count.
+    pub displaced: bool,
     /// 0 while nodes have no third coordinate; another number whenever these are others.
     pub depths: u32,
     /// The knobs.
@@ -104,7 +107,7 @@ impl ViewerEvent {
                 v["layout"] = json!({
                     "state": s.state, "playing": s.playing, "iterations": s.iterations,
                     "settings": s.settings, "placed_by": s.placed_by, "placements": s.placements,
-                    "depths": s.depths,
+                    "depths": s.depths, "displaced": s.displaced,
                 });
                 Some(v)
             }

@@ -59,6 +59,8 @@ pub(crate) struct Layout {
     pins: BTreeMap<u32, [f32; 2]>,
     encoder: FrameEncoder,
     iterations: u64,
+    /// Whether forces or a layout that was named have moved nodes from where they began.
+    is_displaced: bool,
     last_frame: Option<Instant>,
     /// When positions were last copied out of the forces.
     copied: Option<Instant>,
@@ -81,6 +83,7 @@ impl Layout {
         };
         let at = |node: u32| positions.get(node as usize).map(|at| (node, *at));
         let pins = pinned.into_iter().filter_map(at).collect();
+        let is_displaced = is_displaced(lease.start(), &positions, &pins);
         Self {
             epoch: lease.facts.epoch,
             positions,
@@ -95,6 +98,7 @@ impl Layout {
             pins,
             encoder: FrameEncoder::new(seq),
             iterations,
+            is_displaced,
             last_frame: None,
             copied: None,
             _held: held,
@@ -122,6 +126,12 @@ impl Layout {
 
     pub(crate) const fn iterations(&self) -> u64 {
         self.iterations
+    }
+
+    /// Whether nodes stand elsewhere than where they began, which is where the data has them if it says so. Those that viewers
+    /// hold do not count.
+    pub(crate) const fn is_displaced(&self) -> bool {
+        self.is_displaced
     }
 
     /// Whether the layout still needs main memory for its forces.
@@ -231,6 +241,7 @@ impl Layout {
         let begun = clock.monotonic();
         if let Some(placement) = &request.placement {
             self.place(placement);
+            self.is_displaced = is_displaced(request.lease.start(), &self.positions, &self.pins);
         }
         let followers = self.followers(request);
         for change in &request.pin_changes {
@@ -420,6 +431,7 @@ impl Layout {
             }
         }
         self.iterations += report.iterations;
+        self.is_displaced |= report.iterations > 0;
         self.stale |= report.iterations > 0;
         done
     }
@@ -476,6 +488,28 @@ impl Layout {
         }
         Ok(forces)
     }
+}
+
+/// Share of the extent of where nodes begin by which one of them may be off and still stand there.
+const OFF_MAX: f32 = 1e-4;
+
+/// Whether nodes that nobody holds stand elsewhere than where they began; those that had no place then do not count.
+fn is_displaced(
+    start: Option<&[[f32; 2]]>,
+    positions: &[[f32; 2]],
+    pins: &BTreeMap<u32, [f32; 2]>,
+) -> bool {
+    let Some(start) = start else { return false };
+    let placed = || start.iter().filter(|p| p.iter().all(|x| x.is_finite()));
+    let extent = [0, 1].map(|c| {
+        let least = placed().map(|p| p[c]).fold(f32::MAX, f32::min);
+        placed().map(|p| p[c]).fold(f32::MIN, f32::max) - least
+    });
+    let most = OFF_MAX * extent[0].max(extent[1]).max(0.0);
+    (0..).zip(start.iter().zip(positions)).any(|(v, (from, at))| {
+        let off = (at[0] - from[0]).abs().max((at[1] - from[1]).abs());
+        off.is_finite() && off > most && !pins.contains_key(&v)
+    })
 }
 
 impl Drop for Layout {

@@ -54,6 +54,8 @@ pub(crate) struct VizSession {
     pub(super) collections: SessionCollections,
     pub(super) checkpoints: Checkpointing,
     pub(crate) iterations: u64,
+    /// Whether a layout has moved the nodes from where the data has them.
+    pub(crate) is_displaced: bool,
     seq: u32,
     pub(super) settle_after: u64,
     rate: f64,
@@ -87,6 +89,7 @@ impl VizSession {
             backend_reason: String::new(),
             placed_by: String::new(),
             placements: 0,
+            displaced: false,
             depths: 0,
             settings,
         };
@@ -112,6 +115,7 @@ impl VizSession {
             collections: SessionCollections::default(),
             checkpoints,
             iterations: 0,
+            is_displaced: false,
             seq: 0,
             settle_after: 0,
             rate: 0.0,
@@ -212,6 +216,7 @@ impl VizSession {
     /// A new layout for the graph just taken.
     pub(crate) fn take_layout(&mut self, layout: Box<Layout>, now: Instant) {
         self.iterations = layout.iterations();
+        self.is_displaced = layout.is_displaced();
         self.checkpoints.begin(now);
         self.settle_after = 0;
         self.layout = Some(layout);
@@ -357,7 +362,11 @@ impl VizSession {
     pub(crate) fn slice_done(&mut self, layout: Box<Layout>, report: SliceReport, now: Instant) {
         self.away = false;
         self.iterations = layout.iterations();
+        let was_displaced = std::mem::replace(&mut self.is_displaced, layout.is_displaced());
         self.layout = Some(layout);
+        if was_displaced != self.is_displaced {
+            self.publish(now);
+        }
         if let Some(frame) = report.frame {
             self.broadcast.set_frame(frame);
         }
@@ -475,6 +484,7 @@ impl VizSession {
             backend_reason: self.backend.1.clone(),
             placed_by: self.placed.by.clone(),
             placements: self.placed.count,
+            displaced: self.is_displaced,
             depths: self.depths_version(),
             settings: self.settings,
         }

@@ -50,11 +50,18 @@ pub(super) fn render(
         .filter_map(|l| Some((&l.paint, members.get(&l.id)?.members.as_ref())))
         .collect();
     let nodes = wire::colors_of(&under.node_color);
+    let chosen = wire::chosen_of(&under.node_color);
     let own_edges = under.edge_color.as_ref().map(|frame| wire::colors_of(frame));
     let has_own = own_edges.is_some();
     let topology = &lease.graph.topology;
-    let painted =
-        graphlume_scene::paint(topology, lease.order, nodes, own_edges, &rendered, &set.background);
+    let painted = graphlume_scene::paint(
+        topology,
+        lease.order,
+        (nodes, &chosen),
+        own_edges,
+        &rendered,
+        &set.background,
+    );
     let stamp = Stamp { epoch: base.epoch, seq: version, flags: 0 };
     let edges = painted.edges.unwrap_or_default();
     let edge_color = if has_own {
@@ -62,7 +69,7 @@ pub(super) fn render(
     } else {
         wire::encode_some_edge_colors(stamp, &edges)
     };
-    let node_color = wire::encode_color(stamp, Axis::Node, &painted.nodes);
+    let node_color = wire::encode_node_colors(stamp, &painted.nodes, &painted.chosen);
     let scene = SceneFrames {
         version,
         packed: packed([&node_color, &under.node_size]),

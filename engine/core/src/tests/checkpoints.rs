@@ -188,6 +188,29 @@ fn a_placement_is_kept() {
     assert_eq!(exact(&e, &s), positions);
     let state = block_on(e.handle.info(s.clone())).expect("known").state;
     assert_eq!((state.state, state.placed_by.as_str()), (Phase::Settled, "line"));
+    assert!(state.displaced, "it is known without being written down that nodes were moved");
+}
+
+#[test]
+fn nodes_that_were_only_pinned_are_where_the_data_has_them_after_a_restart() {
+    let (e, store) = rig(config());
+    let data = e.add(1, placed_path(5));
+    let s = e.open("s", data, 0);
+    let mut viewer = e.attach(&s);
+    next_frame(&mut viewer);
+    let at = [500.0, 500.0];
+    block_on(e.handle.control(s.clone(), Control::Pin { node: 2, at })).expect("pinned");
+    until("the pin", || exact(&e, &s)[2] == at);
+    block_on(e.handle.suspend()).expect("written");
+    drop((viewer, e));
+
+    let e = checkpointing_engine(config(), store);
+    let s = e.open("s", e.add(1, placed_path(5)), 0);
+    let mut viewer = e.attach(&s);
+    next_frame(&mut viewer);
+    assert_eq!(exact(&e, &s)[2], at);
+    let state = block_on(e.handle.info(s.clone())).expect("known").state;
+    assert!(!state.displaced && state.iterations == 0);
 }
 
 /// What the next engine shows of a graph with a column z, whose nodes were `placed` with these third coordinates:

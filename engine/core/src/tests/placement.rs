@@ -3,7 +3,8 @@ use std::sync::Arc;
 use graphlume_types::{Code, Coded, SessionId};
 
 use super::kit::{
-    Engine, config, engine, grid, next, next_frame, placed_path_in_space, restless, until,
+    Engine, config, engine, grid, next, next_frame, placed_path, placed_path_in_space, restless,
+    until,
 };
 use crate::{Control, EngineError, Phase, Placement, ViewerEvent, block_on};
 
@@ -62,6 +63,35 @@ fn a_running_layout_stops_where_a_placement_puts_the_nodes() {
         _ => None,
     });
     assert_eq!(frame.epoch, epoch);
+}
+
+#[test]
+fn nodes_stand_where_the_data_has_them_until_a_layout_moves_them_and_again_when_one_puts_them_back()
+{
+    let e = engine(config());
+    let data = e.add(1, placed_path(4));
+    let s = e.open("s", data, 0);
+    let mut viewer = e.attach(&s);
+    let epoch = next_frame(&mut viewer).epoch;
+    let given = exact(&e, &s, epoch);
+    let state = || block_on(e.handle.info(s.clone())).expect("known").state;
+    assert!(!state().displaced);
+    // Who drags a node does not mean to leave the map.
+    let at = [5000.0, -77.0];
+    block_on(e.handle.control(s.clone(), Control::Pin { node: 1, at })).expect("pinned");
+    until("the pin", || exact(&e, &s, epoch)[1] == at);
+    assert!(!state().displaced);
+    place(&e, &s, epoch, ring(4, 50.0)).expect("placed");
+    let told = next(&mut viewer, "that nodes were moved", |event| match event {
+        ViewerEvent::State(state) if state.displaced => Some(state),
+        _ => None,
+    });
+    assert_eq!((told.iterations, told.state), (0, Phase::Settled), "no forces had a part in it");
+    place(&e, &s, epoch, given).expect("placed");
+    until("them to be back", || !state().displaced);
+    block_on(e.handle.control(s.clone(), Control::Play { on: true, for_millis: None }))
+        .expect("on");
+    until("forces to move them", || state().displaced);
 }
 
 #[test]

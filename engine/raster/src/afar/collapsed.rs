@@ -26,20 +26,10 @@ pub struct Collapsed {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CollapsedDisc {
     pub(crate) name: String,
-    /// Visible members.
+    /// Visible members, at least 1.
     pub(crate) count: u32,
     pub(crate) at: [f64; 2],
     pub(crate) color: [f32; 3],
-}
-
-/// The set bits of a list of flags.
-fn bits(flags: impl ExactSizeIterator<Item = bool>) -> Bits {
-    let bound = flags.len() as u32;
-    let mut words = vec![0u64; flags.len().div_ceil(64)];
-    for (i, flag) in flags.enumerate() {
-        words[i / 64] |= u64::from(flag) << (i % 64);
-    }
-    Bits::of_words(bound, words)
 }
 
 impl Collapsed {
@@ -69,14 +59,14 @@ impl Collapsed {
             middle.filter(|_| is_placed(*at)).map_or(*at, |m| m.map(|x| x as f32))
         };
         let positions = drawing.positions.iter().zip(&of).map(gathered).collect();
-        let nodes = bits(
+        let nodes = Bits::of_flags(
             of.iter().enumerate().map(|(v, k)| *k == NO_GROUP && drawing.shows_node(v as u32)),
         );
         let is_outer = |(e, [s, d]): (usize, &[u32; 2])| {
             let [a, b] = [*s, *d].map(|v| of.get(v as usize).copied().unwrap_or(NO_GROUP));
             (a == NO_GROUP || a != b) && drawing.shows_edge(e as u32)
         };
-        let edges = bits(drawing.ends.iter().enumerate().map(is_outer));
+        let edges = Bits::of_flags(drawing.ends.iter().enumerate().map(is_outer));
         let left = drawing.visible.map(|[nodes, _]| nodes.clone());
         let names = entries.iter().map(|(name, _)| name.clone()).collect();
         Self { of, names, middles, positions, visible: [nodes, edges], left }
@@ -100,7 +90,7 @@ impl Collapsed {
         self.left.is_some()
     }
 
-    /// The discs, the largest first.
+    /// The discs, the largest first; one stays while filters leave any of its members.
     pub(crate) fn discs(&self, drawing: &Drawing<'_>, theme: Theme) -> Vec<CollapsedDisc> {
         let shows = |v: u32| self.leaves(v);
         let elements = Elements { drawing, theme, shows: &shows };
@@ -109,6 +99,6 @@ impl Collapsed {
             let (at, name) = (self.middles[k]?, self.names[k].clone());
             Some(CollapsedDisc { name, count: group.count, at, color: group.color })
         };
-        groups_of(&self.of, elements, self.names.len()).into_iter().filter_map(disc).collect()
+        groups_of(&self.of, elements, self.names.len(), 1).into_iter().filter_map(disc).collect()
     }
 }

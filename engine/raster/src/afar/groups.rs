@@ -43,8 +43,13 @@ const PALETTE_MAX: usize = 64;
 /// Bits of a channel that are left of colours that are more.
 const COARSE: u32 = 0xffe0_e0e0;
 
-/// The groups of a level with more than one node that counts, by falling number of these, at most `most`.
-pub(crate) fn groups_of(level: &[u16], elements: Elements<'_>, most: usize) -> Vec<Group> {
+/// The groups of a level with at least so many nodes that count, by falling number of these, at most `most`.
+pub(crate) fn groups_of(
+    level: &[u16],
+    elements: Elements<'_>,
+    most: usize,
+    least: u32,
+) -> Vec<Group> {
     let sizes = elements.drawing.node_size;
     let last = level.iter().filter(|g| **g != NO_GROUP).max().map_or(0, |g| usize::from(*g) + 1);
     let mut counts = vec![0u32; last];
@@ -60,7 +65,7 @@ pub(crate) fn groups_of(level: &[u16], elements: Elements<'_>, most: usize) -> V
             tops[group] = Some(v);
         }
     }
-    let mut order: Vec<u16> = (0..last).filter(|g| counts[*g] > 1).map(|g| g as u16).collect();
+    let mut order: Vec<u16> = (0..last).filter(|g| counts[*g] >= least).map(|g| g as u16).collect();
     order.sort_by_key(|g| (Reverse(counts[usize::from(*g)]), *g));
     order.truncate(most);
     let colors = prevailing(level, &order, elements);
@@ -81,7 +86,7 @@ pub(crate) fn places_in(groups: impl Iterator<Item = u16>) -> Vec<i32> {
 /// The colour that most nodes of each group have; where colours are of a scale, roughly.
 fn prevailing(level: &[u16], groups: &[u16], elements: Elements<'_>) -> Vec<[f32; 3]> {
     let place = places_in(groups.iter().copied());
-    let shown = |v: usize| u32::from_le_bytes(elements.theme.shown(elements.drawing.node_rgba[v]));
+    let shown = |v: usize| u32::from_le_bytes(elements.drawing.node_color(v, elements.theme));
     let mut distinct = std::collections::HashSet::new();
     for v in 0..level.len() {
         distinct.insert(shown(v));

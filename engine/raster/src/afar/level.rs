@@ -48,7 +48,7 @@ impl<'a> Level<'a> {
         area: f64,
     ) -> Self {
         let shows = |v: u32| drawing.shows_node(v);
-        let groups = groups_of(of, Elements { drawing, theme, shows: &shows }, most);
+        let groups = groups_of(of, Elements { drawing, theme, shows: &shows }, most, 2);
         let total: u32 = groups.iter().map(|group| group.count).sum();
         let parents = groups.iter().map(|group| above?.index(group.top)).collect();
         let spreads = spreads(of, &groups, drawing);

@@ -249,3 +249,36 @@ fn an_edge_has_the_colours_bound_to_its_two_ends() {
     assert_eq!((entries(legend).len(), counts), (5, 6), "lime is at both ends: {legend}");
     assert!(scene.notices.is_empty(), "{:?}", scene.notices);
 }
+
+/// Indices of the nodes whose colour was chosen, and which entries of the legend say so.
+fn chosen(scene: &Scene) -> (Vec<u32>, Vec<bool>) {
+    let entries = scene.legend["node_color"]["entries"].as_array().unwrap();
+    (scene.node_chosen.iter().collect(), entries.iter().map(|e| e["chosen"] == true).collect())
+}
+
+#[test]
+fn built_in_hues_that_somebody_chose_are_told_from_those_that_stand_for_nothing_chosen() {
+    let kinds = || texts(&["a", "b", "a", "c"]);
+    // Nobody chose the hues of categories.
+    let plain = Case::path(("k", kinds())).bind(json!({"node_color": "k"}), json!({})).scene();
+    assert_eq!(chosen(&plain), (vec![], vec![false; 3]));
+    assert_eq!(colors(&plain.node_rgba)[0], "#6db9fc");
+    // A mapping may name one of them, and a colour of its own; what it leaves out has none of either.
+    let encoding = json!({"graphType": "point", "encodingType": "color", "attribute": "k",
+        "mapping": {"categorical": {"fixed": {"a": "#6db9fc", "b": "#123456"}}}});
+    let mapped = Case::path(("k", kinds())).encode("pointColorEncoding", encoding).scene();
+    assert_eq!(chosen(&mapped).0, [0, 2]);
+    assert_eq!(chosen(&mapped).1, [true, false, false]);
+    // So may texts that are colours, packed numbers, and the stops of a gradient.
+    let literal = texts(&["#fdd141", "red", "#FDD141", "#6b7589"]);
+    let literal = Case::path(("k", literal)).bind(json!({"node_color": "k"}), json!({})).scene();
+    assert_eq!(chosen(&literal).0, [0, 2, 3]);
+    let packed = ints(&[0x6DB9_FC00, 0xFF00_0000, 0x6DB9_FC00, 0xFF00_0000]);
+    let packed = Case::path(("k", packed)).bind(json!({"node_color": "k"}), json!({})).scene();
+    assert_eq!(chosen(&packed).0, [0, 2]);
+    let encoding = json!({"graphType": "point", "encodingType": "color", "attribute": "k",
+        "variation": "continuous", "colors": ["#000000", "#6db9fc"]});
+    let ramp =
+        Case::path(("k", ints(&[1, 2, 3, 4]))).encode("pointColorEncoding", encoding).scene();
+    assert_eq!(ramp.node_chosen.iter().collect::<Vec<_>>(), [3]);
+}

@@ -40,11 +40,27 @@ pub fn encode_color(stamp: Stamp, axis: Axis, rgba: &[[u8; 4]]) -> Bytes {
     channel(Kind::Color, stamp, axis, rgba.len(), rgba.as_flattened())
 }
 
+/// What the second byte of the prefix of a [`Kind::Color`] frame says: that an opacity of 0 stands for an element's own look,
+/// or that bits follow the colours.
+const SOME: u8 = 1;
+pub(super) const CHOSEN: u8 = 2;
+
+/// [`Kind::Color`] of nodes, of which those in `chosen` keep their colour in every theme: pages have another in place of a
+/// built-in hue on a light background. Where there are such, a bit for each node follows the colours, least significant first.
+#[must_use]
+pub fn encode_node_colors(stamp: Stamp, rgba: &[[u8; 4]], chosen: &Bits) -> Bytes {
+    if chosen.is_empty() {
+        return encode_color(stamp, Axis::Node, rgba);
+    }
+    let data = [rgba.as_flattened(), &chosen.bytes(rgba.len() as u32)].concat();
+    prefixed(Kind::Color, stamp, [Axis::Node as u8, CHOSEN], rgba.len(), &data)
+}
+
 /// [`Kind::Color`] of edges of which only some have a colour: an opacity of 0 leaves an edge the look that
 /// the page gives it. Without any colour, the page forgets those that it had.
 #[must_use]
 pub fn encode_some_edge_colors(stamp: Stamp, rgba: &[[u8; 4]]) -> Bytes {
-    let first = [Axis::Edge as u8, 1];
+    let first = [Axis::Edge as u8, SOME];
     prefixed(Kind::Color, stamp, first, rgba.len(), rgba.as_flattened())
 }
 
@@ -52,14 +68,28 @@ pub fn encode_some_edge_colors(stamp: Stamp, rgba: &[[u8; 4]]) -> Bytes {
 #[must_use]
 pub fn colors_of(frame: &[u8]) -> Vec<[u8; 4]> {
     let data = frame.get(HEADER_BYTES + PREFIX_BYTES..).unwrap_or_default();
-    data.as_chunks::<4>().0.to_vec()
+    let count = Header::parse(frame).map_or(0, |header| header.count as usize);
+    data.as_chunks::<4>().0.iter().take(count).copied().collect()
+}
+
+/// The nodes of a [`Kind::Color`] frame that keep their colour in every theme.
+#[must_use]
+pub fn chosen_of(frame: &[u8]) -> Bits {
+    let count = Header::parse(frame).map_or(0, |header| header.count);
+    let bits = frame.get(HEADER_BYTES + PREFIX_BYTES + 4 * count as usize..).unwrap_or_default();
+    let words = bits.chunks(8).map(|bytes| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    });
+    Bits::of_words(count, words.collect())
 }
 
 /// Whether an opacity of 0 in a [`Kind::Color`] frame stands for the look that the page gives an element:
 /// [`encode_some_edge_colors`] made it.
 #[must_use]
 pub fn has_some_colors(frame: &[u8]) -> bool {
-    frame.get(HEADER_BYTES + 1) == Some(&1)
+    frame.get(HEADER_BYTES + 1) == Some(&SOME)
 }
 
 /// The sizes of a [`Kind::Size`] frame that [`encode_size`] made.

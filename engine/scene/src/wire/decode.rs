@@ -35,7 +35,7 @@ pub enum Decoded {
     List(Vec<(u32, [u16; 2])>),
     /// Which elements are visible, a bit for each, least significant first.
     Mask(Axis, Vec<u8>),
-    /// RGBA.
+    /// RGBA, without the bits that [`super::chosen_of`] reads.
     Color(Axis, Vec<[u8; 4]>),
     /// Sizes or widths.
     Size(Axis, Vec<u8>),
@@ -124,8 +124,12 @@ pub fn decode(frame: &[u8]) -> Result<Frame, SceneError> {
         }
         Kind::Mask => Decoded::Mask(r.axis()?, r.bytes(n.div_ceil(8))?.to_vec()),
         Kind::Color => {
+            let has_bits = bytes.get(1) == Some(&super::attributes::CHOSEN);
             let axis = r.axis()?;
-            Decoded::Color(axis, (0..n).map(|_| r.array()).collect::<Result<_, _>>()?)
+            let colors = (0..n).map(|_| r.array()).collect::<Result<_, _>>()?;
+            // Which of them were chosen is read by `chosen_of`.
+            r.bytes(if has_bits { n.div_ceil(8) } else { 0 })?;
+            Decoded::Color(axis, colors)
         }
         Kind::Size => Decoded::Size(r.axis()?, r.bytes(n)?.to_vec()),
         Kind::Labels => {

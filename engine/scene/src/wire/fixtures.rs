@@ -108,6 +108,11 @@ fn all() -> Vec<(&'static str, Bytes, Value)> {
         ),
         ("color_nodes", encode_color(stamp, Axis::Node, &rgba), json!({"axis": 0, "rgba": rgba})),
         (
+            "color_chosen",
+            encode_node_colors(stamp, &rgba, &Bits::new(3, &[1])),
+            json!({"axis": 0, "rgba": rgba, "chosen": [1]}),
+        ),
+        (
             "color_edges",
             encode_color(stamp, Axis::Edge, &rgba[..1]),
             json!({"axis": 1, "rgba": rgba[..1]}),

@@ -38,8 +38,8 @@ use flate2::write::DeflateEncoder;
 use crate::SceneError;
 
 pub use attributes::{
-    Axis, NO_GROUP, colors_of, encode_color, encode_groups, encode_labels, encode_mask,
-    encode_size, encode_some_edge_colors, has_some_colors, sizes_of,
+    Axis, NO_GROUP, chosen_of, colors_of, encode_color, encode_groups, encode_labels, encode_mask,
+    encode_node_colors, encode_size, encode_some_edge_colors, has_some_colors, sizes_of,
 };
 pub use decode::{Decoded, Frame, Viewer, decode};
 pub use depth::{NO_DEPTH, encode_depth, is_depth};
@@ -253,6 +253,7 @@ fn payload(header: &Header, frame: &[u8], bytes_max: usize) -> Result<Vec<u8>, S
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
+    use crate::Bits;
 
     const STAMP: Stamp = Stamp { epoch: 3, seq: 7, flags: flags::RUNNING };
 
@@ -279,6 +280,13 @@ mod tests {
         let rgba = [[1, 2, 3, 4], [5, 6, 7, 8]];
         let back = decode(&encode_color(STAMP, Axis::Edge, &rgba)).unwrap();
         assert_eq!(back.payload, Decoded::Color(Axis::Edge, rgba.to_vec()));
+        assert!(chosen_of(&encode_color(STAMP, Axis::Node, &rgba)).is_empty());
+        let many: Vec<[u8; 4]> = (0..70).map(|v| [v, 1, 2, 255]).collect();
+        let chosen = Bits::new(70, &[0, 9, 63, 69]);
+        let frame = encode_node_colors(STAMP, &many, &chosen);
+        assert_eq!((colors_of(&frame), chosen_of(&frame)), (many.clone(), chosen));
+        assert!(!has_some_colors(&frame));
+        assert_eq!(decode(&frame).unwrap().payload, Decoded::Color(Axis::Node, many));
         let back = decode(&encode_size(STAMP, Axis::Node, &[9, 0, 255])).unwrap();
         assert_eq!(back.payload, Decoded::Size(Axis::Node, vec![9, 0, 255]));
         let labels = vec![(4, "žluť 🐎".to_owned()), (0, String::new())];

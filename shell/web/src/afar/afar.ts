@@ -14,13 +14,12 @@ import type { Viewer } from '../state/viewer.ts';
 import { Blobs, type Color, type Place } from './blobs.ts';
 import { Bundle } from './bundle.ts';
 import { CollapsedNodes } from './collapsed.ts';
+import { AREA, radiusOf, RIM_PX } from './disc-fit.ts';
 import { readGroups } from './groups.ts';
 import { APART, LARGE, Level } from './level.ts';
 import { NodeSample } from './node-sample.ts';
 import { MANY } from './watch.ts';
 
-/** Share of the stage that the discs of all groups take when everything is in view. */
-const AREA = 0.12;
 /** Groups of each level at most: more have no room on a stage. */
 const MOST = [140, 600] as const;
 /** What is left of nodes and edges behind groups. */
@@ -40,8 +39,6 @@ const PATIENCE = 20;
 
 /** The level of discs that stand for collapsed nodes. */
 const COLLAPSED = -1;
-/** Their least radius in pixels. */
-const DISC_MIN_PX = 11;
 
 export interface ShownGroup {
   /** Level, coarse first, and place in its list. */
@@ -278,13 +275,12 @@ export class Afar {
     const { picture } = this.viewer;
     const { origin } = picture.positions;
     this.collapsed.discs.forEach(({ id, name, count, color, x, y }, at) => {
-      const area = (AREA * size.w * size.h * count) / Math.max(1, picture.data.numNodes);
-      const r = Math.max(DISC_MIN_PX, Math.sqrt(area / Math.PI)) * Math.max(1, picture.zoom) ** 0.55;
+      const r = radiusOf(count, picture.data.numNodes, size, picture.zoom);
       const [px, py] = toScreen(view, size, x + origin.x, y + origin.y);
       const { center } = picture.backdrop;
       // A second rim tells it from a community.
       const around = { inside: [center.r, center.g, center.b], rim: color } as const;
-      this.blobs.disc(px, py, r + 4, around, 1, 1);
+      this.blobs.disc(px, py, r + RIM_PX, around, 1, 1);
       const disc = { level: COLLAPSED, at, name, count, x: px, y: py, r, opacity: 1, color, top: -1, id };
       this.groups.push(disc);
     });
@@ -405,7 +401,8 @@ export class Afar {
   open(group: ShownGroup): void {
     if (group.id !== undefined) {
       const { name, count } = group;
-      announcement.value = `${name}: ${count} nodes in one disc. Press it twice to expand it.`;
+      const nodes = count === 1 ? '1 node' : `${count} nodes`;
+      announcement.value = `${name}: ${nodes} in one disc. Press it twice to expand it.`;
       return;
     }
     const { picture } = this.viewer;

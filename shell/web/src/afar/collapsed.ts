@@ -5,13 +5,14 @@ import * as state from '../document/state.ts';
 import { ABSENT, isPlaced } from '../scene/positions.ts';
 import { discs } from '../state/afar.ts';
 import type { Viewer } from '../state/viewer.ts';
+import { fitWithDiscs, isCut, radiusOf, RIM_PX, type Reaching } from './disc-fit.ts';
 import { groupsOf, NO_GROUP } from './groups.ts';
 
 /** Nodes that one disc stands for. */
 export interface Disc {
   id: string;
   name: string;
-  /** Visible ones. */
+  /** Visible ones, at least 1: it stays while filters leave anything that it stands for. */
   count: number;
   /** Middle in stored coordinates. */
   x: number;
@@ -35,6 +36,8 @@ export class CollapsedNodes {
   /** Members of each entry by what the entry says. */
   private readonly members = new Map<string, Uint8Array>();
   private known: unknown[] = [];
+  /** Whether the view was fitted anew for the sake of discs. */
+  private widened = false;
 
   constructor(private readonly viewer: Viewer) {
     effect(() => {
@@ -42,7 +45,23 @@ export class CollapsedNodes {
       discs.value = entries.length;
       void this.find(entries);
     });
-    viewer.picture.gather = () => this.gather();
+    const { picture } = viewer;
+    picture.gather = () => this.gather();
+    picture.fit = (fit) => {
+      const isWhole = fit.xy === picture.positions.current;
+      const whole = isWhole || this.discs.length === 0 ? null : (picture.fitView()?.scale ?? null);
+      return fitWithDiscs(fit, this.reaching(), whole);
+    };
+  }
+
+  /** The discs as a fit sees them. */
+  private reaching(): Reaching[] {
+    const { positions, data, size } = this.viewer.picture;
+    return this.discs.map(({ count, x, y }) => ({
+      x: x + positions.origin.x,
+      y: y + positions.origin.y,
+      reach: (zoom) => radiusOf(count, data.numNodes, size, zoom) + RIM_PX,
+    }));
   }
 
   private async find(entries: typeof state.collapsed.value): Promise<void> {
@@ -124,8 +143,16 @@ export class CollapsedNodes {
   }
 
   private regather(): void {
+    const { picture } = this.viewer;
+    const { camera, size, zoom } = picture;
     this.gather();
-    this.viewer.picture.moved();
+    picture.moved();
+    // What is seen stays where it is as long as no disc is cut, and comes back with what was in its place.
+    const isAnyCut = this.reaching().some((disc) => isCut(disc, camera.view, size, zoom));
+    if (camera.following && (isAnyCut || this.widened)) {
+      picture.refit();
+      this.widened = isAnyCut || this.discs.length > 0;
+    }
     this.viewer.relabel();
   }
 
@@ -166,7 +193,7 @@ export class CollapsedNodes {
     }
     const { nodeColor, nodeSize } = data;
     const elements = { xy, nodeColor, nodeSize, nodeHidden: hiding.masks.node };
-    for (const { id, count, color } of groupsOf(of, elements, entries.length)) {
+    for (const { id, count, color } of groupsOf(of, elements, entries.length, 1)) {
       const entry = entries[id];
       if (!entry || sums[3 * id] === 0) continue;
       const [x, y] = [sums[3 * id + 1], sums[3 * id + 2]];

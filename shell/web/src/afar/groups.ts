@@ -41,8 +41,8 @@ const PALETTE_MAX = 64;
 /** Bits of a channel that are left of colours that are more. */
 const COARSE = 0xffe0e0e0;
 
-/** The groups of a level with visible nodes, by falling number of these, at most `most`. */
-export function groupsOf(level: Uint16Array, elements: Elements, most: number): Group[] {
+/** The groups of a level with at least so many visible nodes, by falling number of these, at most `most`. */
+export function groupsOf(level: Uint16Array, elements: Elements, most: number, least = 2): Group[] {
   const { nodeColor, nodeSize, nodeHidden } = elements;
   let last = -1;
   for (const group of level) if (group !== NO_GROUP && group > last) last = group;
@@ -55,7 +55,7 @@ export function groupsOf(level: Uint16Array, elements: Elements, most: number): 
     const top = tops[group];
     if (top < 0 || (nodeSize && nodeSize[i] > nodeSize[top])) tops[group] = i;
   }
-  const order = Array.from(counts.keys()).filter((g) => counts[g] > 1);
+  const order = Array.from(counts.keys()).filter((g) => counts[g] >= least);
   order.sort((a, b) => counts[b] - counts[a] || a - b);
   const kept = order.slice(0, most);
   const colors = prevailing(level, kept, nodeColor, nodeHidden);

@@ -58,6 +58,12 @@ export class Bound {
     [this.icons, this.underlay, this.texts, this.turned] = this.make();
     this.context = viewer.picture.renderer.marks;
     effect(() => this.explained(store.legend.value));
+    // A map comes and goes with it.
+    effect(() => {
+      void store.displaced.value;
+      viewer.picture.change();
+      viewer.refresh();
+    });
     document.fonts?.addEventListener('loadingdone', () => {
       this.icons.forgetLetters();
       this.texts.forgetLetters();
@@ -157,8 +163,8 @@ export class Bound {
           this.current();
           // Axes and maps are of the plane.
           if (inSpace.value) return;
-          // A layout that has moved the nodes has moved them off the map.
-          this.underlay.draw(view, size, store.iterations.value === 0);
+          // On a map nodes stand where the data has them.
+          this.underlay.draw(view, size, !store.displaced.value);
         };
   }
 

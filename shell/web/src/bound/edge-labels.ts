@@ -1,9 +1,10 @@
 import type { Api } from '../net/api.ts';
 import { toGraph, type Rect } from '../scene/camera.ts';
 import type { Disc } from '../scene/labels.ts';
+import { curveOf, isAlong, type OnLine } from '../scene/line-curve.ts';
 import { countOf } from '../scene/near.ts';
 import type { Picture } from '../scene/picture.ts';
-import { middleOfLine } from './spots.ts';
+import { placesOfLine } from './spots.ts';
 
 /** What is written along lines: chosen, asked for, and placed where there is room. */
 
@@ -108,13 +109,27 @@ export interface PlacingInput {
   hovered: number;
 }
 
-/** The texts that find room along the middles of their lines, off names, discs and each other. */
+/** A text beside a place of its line, which would run through the gaps between words. */
+function beside(place: OnLine, edge: number, text: string, width: number): EdgeLabel {
+  // Never upside down.
+  const angle = Math.cos(place.angle) < 0 ? place.angle + Math.PI : place.angle;
+  const [x, y] = [place.x + ASIDE_PX * Math.sin(angle), place.y - ASIDE_PX * Math.cos(angle)];
+  return { edge, text, x, y, angle, width };
+}
+
+/** The texts that find room along their lines, off names, discs and each other. */
 export function placeEdgeLabels(input: PlacingInput): EdgeLabel[] {
   const { picture, hovered } = input;
   const { w, h } = picture.size;
   const discs = picture.discs();
   const found: EdgeLabel[] = [];
   const taken: Rect[] = [...input.taken];
+  const free = (square: Rect): boolean =>
+    square.x >= 0 &&
+    square.y >= 0 &&
+    square.x + square.w <= w &&
+    square.y + square.h <= h &&
+    !taken.some((other) => touches(square, other)) && !discs.some((disc) => touchesDisc(square, disc));
   // The one under the pointer first.
   const order = input.lines.toSorted((a, b) => Number(b.edge === hovered) - Number(a.edge === hovered));
   for (const { edge, packed } of order) {
@@ -122,27 +137,21 @@ export function placeEdgeLabels(input: PlacingInput): EdgeLabel[] {
     const isHovered = edge === hovered;
     // The number of edges that a line stands for is written there.
     if (text === '' || (countOf(packed) > 1 && !isHovered)) continue;
-    const middle = middleOfLine(picture, edge, packed);
-    if (!middle || middle.x < 0 || middle.y < 0 || middle.x > w || middle.y > h) continue;
+    const places = placesOfLine(picture, edge, packed);
+    const inView = places.filter(({ x, y }) => x >= 0 && y >= 0 && x <= w && y <= h);
+    if (inView.length === 0) continue;
     const { ends } = picture.data;
     const [s, d] = [ends[2 * edge], ends[2 * edge + 1]];
     const width = input.measure(text);
-    const room = middle.length - picture.radius(s) - picture.radius(d) - 2 * FREE_PX;
+    const room = inView[0].length - picture.radius(s) - picture.radius(d) - 2 * FREE_PX;
     if (!isHovered && s !== d && width > room) continue;
-    // Never upside down.
-    const angle = Math.cos(middle.angle) < 0 ? middle.angle + Math.PI : middle.angle;
-    // Beside the line, which would run through the gaps between words.
-    const [x, y] = [middle.x + ASIDE_PX * Math.sin(angle), middle.y - ASIDE_PX * Math.cos(angle)];
-    const label = { edge, text, x, y, angle, width };
-    const covers = squares(label);
-    const free = (square: Rect): boolean =>
-      square.x >= 0 &&
-      square.y >= 0 &&
-      square.x + square.w <= w &&
-      square.y + square.h <= h &&
-      !taken.some((other) => touches(square, other)) && !discs.some((disc) => touchesDisc(square, disc));
-    if (!isHovered && !covers.every(free)) continue;
-    taken.push(...covers);
+    const curve = curveOf(picture, edge, packed) ?? [];
+    const along = inView.filter((place) => isAlong(curve, place, width));
+    const labels = along.map((place) => beside(place, edge, text, width));
+    let label = labels.find((one) => squares(one).every(free));
+    if (isHovered) label ??= labels[0] ?? beside(inView[0], edge, text, width);
+    if (!label) continue;
+    taken.push(...squares(label));
     found.push(label);
   }
   return found;

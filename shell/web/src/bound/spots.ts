@@ -1,6 +1,7 @@
 import type { EdgeList } from '../gl/renderer.ts';
 import type { Picture } from '../scene/picture.ts';
-import { bendOf, rankOf } from '../scene/near.ts';
+import { placesOn, type OnLine } from '../scene/line-curve.ts';
+import { rankOf } from '../scene/near.ts';
 import type { IconLayer } from './icon-frame.ts';
 
 /** Where icons stand in a frame. */
@@ -70,29 +71,17 @@ export function discsInView(picture: Picture, layers: readonly IconLayer[]): Spo
   return found.reverse();
 }
 
-/** The middle of a line as it is drawn: straight, bent, or a circle on its node. */
-export function middleOfLine(
-  picture: Picture,
-  edge: number,
-  packed: number,
-): { x: number; y: number; angle: number; length: number } | null {
+/** Places on a line as it is drawn: straight, bent, bundled, or a circle on its node; the best one first. */
+export function placesOfLine(picture: Picture, edge: number, packed: number): OnLine[] {
   const { ends } = picture.data;
   const [s, d] = [ends[2 * edge], ends[2 * edge + 1]];
-  const [a, b] = [picture.project(s), picture.project(d)];
-  if (!a || !b) return null;
-  const rank = rankOf(packed);
-  if (s === d) {
-    // As the shader draws loops: a circle up and to the right of its node.
-    const size = 4 + 0.64 * picture.radius(s) + 3 * Math.abs(rank);
-    const out = 0.6 * picture.radius(s) + 2 * size;
-    return { x: a[0] + 0.5 * out, y: a[1] - 0.866 * out, angle: 0, length: 2 * Math.PI * size };
-  }
-  const [dx, dy] = s < d ? [b[0] - a[0], b[1] - a[1]] : [a[0] - b[0], a[1] - b[1]];
-  const length = Math.hypot(dx, dy);
-  // A quadratic curve passes half-way between its chord and its control point.
-  const bend = (0.4 * picture.look.curvature + bendOf(rank, length)) / 2;
-  const [x, y] = [(a[0] + b[0]) / 2 + dy * bend, (a[1] + b[1]) / 2 - dx * bend];
-  return { x, y, angle: Math.atan2(dy, dx), length };
+  if (s !== d) return placesOn(picture, edge, packed);
+  const a = picture.project(s);
+  if (!a) return [];
+  // As the shader draws loops: a circle up and to the right of its node.
+  const size = 4 + 0.64 * picture.radius(s) + 3 * Math.abs(rankOf(packed));
+  const out = 0.6 * picture.radius(s) + 2 * size;
+  return [{ x: a[0] + 0.5 * out, y: a[1] - 0.866 * out, angle: 0, length: 2 * Math.PI * size }];
 }
 
 /** Middles of the lines in view that have an icon and room for it. */
@@ -107,7 +96,7 @@ export function linesInView(
   for (let k = 0; k < list.count && found.length < SPOTS_MAX; k += 1) {
     const edge = list.pairs[2 * k];
     if (!layers.some((layer) => layer.shown[edge] > 0)) continue;
-    const middle = middleOfLine(picture, edge, list.pairs[2 * k + 1]);
+    const [middle] = placesOfLine(picture, edge, list.pairs[2 * k + 1]);
     if (!middle || middle.x < 0 || middle.y < 0 || middle.x > w || middle.y > h) continue;
     const { ends } = picture.data;
     const discs = picture.radius(ends[2 * edge]) + picture.radius(ends[2 * edge + 1]);

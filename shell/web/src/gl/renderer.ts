@@ -3,6 +3,7 @@ import type { Size, View } from '../scene/camera.ts';
 import type { SizeRule } from '../scene/node-size.ts';
 import { shownColors, shownWidths } from '../scene/scene-data.ts';
 import type { TextWidths } from './glyph-atlas.ts';
+import type { EdgeBending } from './edge-bending.ts';
 import { GlError, GpuTable, InkTarget, Program } from './gpu.ts';
 import { Marks } from './marks.ts';
 import * as glsl from './shaders.ts';
@@ -97,19 +98,6 @@ export interface InkStep {
   arrows: boolean;
 }
 
-/** In stored coordinates. */
-export type Place = readonly [number, number];
-
-/** Draws edges as curves that something else knows. */
-export interface EdgeBending {
-  /** Pieces of a line. */
-  readonly segments: number;
-  /** Its program in place of the renderer's, in use. */
-  use(kind: 'lines' | 'quads' | 'arrows'): Program;
-  /** The inner control points of the curve from one place to another; null where the edge is straight. */
-  controls(edge: number, a: Place, b: Place): readonly [Place, Place] | null;
-}
-
 /** Strength of edges on a light background, on which lines of the same width look heavier. */
 const LIGHT_INK = 0.5;
 
@@ -148,6 +136,8 @@ export class Renderer {
   under: ((input: DrawInput) => void) | null = null;
   /** Bends edges; null where they are straight. */
   bending: EdgeBending | null = null;
+  /** Colours of edges as they are drawn, of all that there are. */
+  shade = (rgba: Uint8Array): Uint8Array => rgba;
   /** The browser gave a lost context back. */
   onRestored: () => void = () => undefined;
   /** Where the colours of the edges at their destinations begin in their table; 0 without such. */
@@ -301,14 +291,8 @@ export class Renderer {
     const { data, tables, gl } = this;
     if (!data) return;
     this.uploadNodes();
+    this.uploadEdgeColors();
     const edges = Math.min(data.numEdges, this.edgesMax);
-    if (data.edgeColor) {
-      // Behind the colours at the sources there may be those at the destinations.
-      const all = new Uint8Array(data.edgeColor.buffer);
-      this.farColors = all.length > 4 * edges && edges === data.numEdges ? edges : 0;
-      tables.edgeColor.reserve(edges + this.farColors);
-      tables.edgeColor.write(all, edges + this.farColors);
-    }
     const widths = shownWidths(data);
     if (widths) {
       tables.edgeWidth.reserve(edges);
@@ -319,6 +303,17 @@ export class Renderer {
       gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.orderBuffer);
       gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, data.order, gl.STATIC_DRAW);
     }
+  }
+
+  /** Colours of edges: behind those at the sources there may be those at the destinations. */
+  uploadEdgeColors(): void {
+    const { data, tables } = this;
+    if (!data?.edgeColor) return;
+    const edges = Math.min(data.numEdges, this.edgesMax);
+    const all = this.shade(new Uint8Array(data.edgeColor.buffer));
+    this.farColors = all.length > 4 * edges && edges === data.numEdges ? edges : 0;
+    tables.edgeColor.reserve(edges + this.farColors);
+    tables.edgeColor.write(all, edges + this.farColors);
   }
 
   /** Edge ends that arrived from `first` on. */

@@ -170,18 +170,21 @@ export function readList(frame: Frame): { index: Uint32Array; xy: Uint16Array } 
 
 /**
  * The axis of a COLOR or SIZE frame and its data, which follow 16 bytes of prefix. With `some`, an opacity
- * of 0 leaves an edge the look that it has by itself.
+ * of 0 leaves an edge the look that it has by itself. `chosen` has a bit for each node whose colour is the
+ * same in every theme; it is empty where there is none.
  */
 export function readChannel(
   frame: Frame,
   width: number,
-): { axis: 'node' | 'edge'; some: boolean; data: Uint8Array } {
+): { axis: 'node' | 'edge'; some: boolean; data: Uint8Array; chosen: Uint8Array } {
   const { payload, header } = frame;
-  need(payload, 16 + header.count * width, 'channel');
+  const end = 16 + header.count * width;
+  need(payload, end, 'channel');
   return {
     axis: payload[0] === 1 ? 'edge' : 'node',
     some: payload[1] === 1,
-    data: payload.subarray(16, 16 + header.count * width),
+    data: payload.subarray(16, end),
+    chosen: payload.subarray(end),
   };
 }
 

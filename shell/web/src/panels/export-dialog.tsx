@@ -3,10 +3,11 @@ import { render } from 'preact';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { exportPng, fileName, saveFile } from '../state/export-picture.ts';
-import { addressOf, isAsShown, SIDE_MAX, SCALES, type Wish } from '../state/picture-address.ts';
+import { addressOf, isAsShown, type Wish } from '../state/picture-address.ts';
 import * as store from '../state/store.ts';
 import { failure } from '../net/api.ts';
 import type { Viewer } from '../state/viewer.ts';
+import { emptiness, problemOf, scalesOf } from './export-problem.ts';
 
 /** What the picture is saved as. Loaded when somebody first asks for it. */
 
@@ -48,17 +49,19 @@ function Dialog({ viewer, close }: { viewer: Viewer; close: () => void }): JSX.E
   const set = (part: Partial<Wish>): void => {
     wish.value = { ...wish.value, ...part };
   };
-  const { format, scale, legend, names, transparent, title } = wish.value;
+  const { format, legend, names, transparent, title } = wish.value;
   const { w, h } = viewer.picture.size;
-  const fits = SCALES.filter((one) => one === 1 || Math.max(w, h) * one <= SIDE_MAX);
+  const fits = scalesOf(wish.value, { w, h });
+  // The largest that still fits where something else that was chosen leaves less room.
+  const scale = Math.max(...fits.filter((one) => one <= wish.value.scale));
   const save = async (): Promise<void> => {
     busy.value = true;
     problem.value = '';
     try {
-      saveFile(await fileOf(viewer, wish.value), fileName(`.${format}`));
+      saveFile(await fileOf(viewer, { ...wish.value, scale }), fileName(`.${format}`));
       close();
     } catch (error) {
-      problem.value = error instanceof Error ? error.message : 'The picture could not be saved.';
+      problem.value = problemOf(error, wish.value);
     }
     busy.value = false;
   };
@@ -116,6 +119,7 @@ function Dialog({ viewer, close }: { viewer: Viewer; close: () => void }): JSX.E
           set={(on) => set({ transparent: on })}
         />
       </div>
+      <p class="hint">{emptiness()}</p>
       <p class="problem" role="alert">
         {problem.value}
       </p>

@@ -24,15 +24,16 @@ function wantSigns(): void {
   });
 }
 
-function color(text: string): string {
-  const themed = store.theme.value === 'light' ? cssForLight(text) : text;
+/** A colour as this page shows it; what nobody chose `follows` the theme. */
+function color(text: string, follows = false): string {
+  const themed = follows && store.theme.value === 'light' ? cssForLight(text) : text;
   // Bare hex digits are legal in bindings and not in CSS.
   const rgb = parseColor(themed, named);
   return rgb ? `rgb(${Math.round(rgb.r)} ${Math.round(rgb.g)} ${Math.round(rgb.b)})` : 'transparent';
 }
 
 function Ramp({ ramp }: { ramp: { colors: string[]; low: string; high: string } }): JSX.Element {
-  const colors = ramp.colors.map(color);
+  const colors = ramp.colors.map((stop) => color(stop));
   const list = colors.length === 1 ? [colors[0], colors[0]] : colors;
   return (
     <div class="ramp">
@@ -49,7 +50,8 @@ function Ramp({ ramp }: { ramp: { colors: string[]; low: string; high: string } 
 function Sign({ of, swatch }: { of: ColorKey; swatch: Swatch }): JSX.Element {
   const Drawn = signs.value;
   const own = swatch.shown?.color ?? swatch.color;
-  const background = own === '' ? undefined : color(own);
+  const follows = of.of === 'nodes' && !swatch.shown?.color && !swatch.chosen;
+  const background = own === '' ? undefined : color(own, follows);
   const isRich = of.swatches.some((other) => other.shown);
   if (Drawn && isRich) return <Drawn of={of} swatch={swatch} color={background} />;
   return <i class={of.of === 'edges' ? 'line' : undefined} style={{ background }} />;

@@ -115,13 +115,13 @@ const LIGHT_OF = new Map(
 
 /**
  * Recolours RGBA bytes for a light page: entries of the built-in dark palette become their light
- * counterparts, every other colour (one that the user bound) stays.
+ * counterparts. Every other colour stays, and so do those that somebody chose: each has a bit in `chosen`.
  */
-export function recolorForLight(rgba: Uint8Array): Uint8Array {
+export function recolorForLight(rgba: Uint8Array, chosen: Uint8Array): Uint8Array {
   const out = new Uint8Array(rgba);
   for (let at = 0; at + 3 < out.length; at += 4) {
     const light = LIGHT_OF.get((out[at] << 16) | (out[at + 1] << 8) | out[at + 2]);
-    if (light === undefined) continue;
+    if (light === undefined || (chosen[at >> 5] >> ((at >> 2) & 7)) & 1) continue;
     out[at] = light >> 16;
     out[at + 1] = (light >> 8) & 255;
     out[at + 2] = light & 255;
@@ -129,7 +129,7 @@ export function recolorForLight(rgba: Uint8Array): Uint8Array {
   return out;
 }
 
-/** The same rule for one CSS colour of the legend. */
+/** The same rule for one CSS colour of the legend that nobody chose. */
 export function cssForLight(color: string): string {
   const rgb = parseColor(color);
   if (!rgb) return color;

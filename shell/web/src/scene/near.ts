@@ -11,7 +11,7 @@ export const BEND = { step: 0.11, stepPx: 6.5, share: 0.22, px: 26 } as const;
 export const RANK_BITS = 8;
 
 /** Packs a rank and the number of edges behind one line into the second number of a list's entry. */
-function entry(rank: number, count: number): number {
+export function packedOf(rank: number, count: number): number {
   return (128 + rank) | (Math.min(count, 0xffffff) << RANK_BITS);
 }
 
@@ -29,20 +29,6 @@ export function bendOf(rank: number, length: number): number {
   const px = Math.max(length, 1);
   const far = Math.abs(rank) * Math.min(BEND.step, BEND.stepPx / px);
   return Math.sign(rank) * Math.min(far, BEND.share, BEND.px / px);
-}
-
-/** The middle of a line between two places of the screen, for the number written on it. */
-export function middleOf(
-  rank: number,
-  forward: boolean,
-  a: [number, number],
-  b: [number, number],
-): { x: number; y: number; length: number } {
-  const [dx, dy] = forward ? [b[0] - a[0], b[1] - a[1]] : [a[0] - b[0], a[1] - b[1]];
-  const length = Math.hypot(dx, dy);
-  const bend = bendOf(rank, length) / 2;
-  // The normal as the shader has it, whose y points up.
-  return { x: (a[0] + b[0]) / 2 + dy * bend, y: (a[1] + b[1]) / 2 - dx * bend, length };
 }
 
 /** Edges that one line stands for, the first of which gives it its ends and its look. */
@@ -106,7 +92,7 @@ export function edgeList(
       const step = lines.length === 1 ? 0 : even ? at + 1 : at;
       const rank = Math.ceil(step / 2) * (step % 2 === 1 ? 1 : -1);
       pairs[2 * count] = line.edge;
-      pairs[2 * count + 1] = entry(rank === 0 ? 0 : rank, line.count);
+      pairs[2 * count + 1] = packedOf(rank === 0 ? 0 : rank, line.count);
       count += 1;
     });
   }

@@ -11,7 +11,6 @@ import type { Lit } from './highlight.ts';
 import type { Disc } from './labels.ts';
 import { largeDiscs } from './large-discs.ts';
 import type { Backdrop, Look } from './look.ts';
-import { middleOf } from './near.ts';
 import { NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
 import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
@@ -61,11 +60,14 @@ export class Picture {
   readonly hiding = new Hiding();
   /** Moves nodes of a frame of positions to where they are shown. */
   gather: () => void = () => undefined;
+  /** The view that shows a box; what is drawn larger than its place may take more. */
+  fit = fitView;
   /** Whether the last frame was one of a picture that moves. */
   moving = false;
   private sharpness = 1;
   private directed: boolean | null = null;
   private rawColor: Uint8Array | null = null;
+  private chosen: Uint8Array = new Uint8Array(0);
   /** Whether many nodes are highlighted, which hovering leaves alone. */
   private held = false;
   private dim = 0;
@@ -136,17 +138,18 @@ export class Picture {
     this.touchedAt = now;
   }
 
-  setNodeColors(rgba: Uint8Array): void {
+  setNodeColors(rgba: Uint8Array, chosen: Uint8Array): void {
     this.rawColor = rgba.slice(0, this.data.numNodes * 4);
+    this.chosen = chosen;
     this.applyTheme();
   }
 
-  /** Colours follow the theme where they come from the built-in palette. */
+  /** Colours of the built-in palette that nobody chose follow the theme. */
   applyTheme(): void {
     this.renderer.setOpaque(!this.backdrop.clear);
     this.painter.reset();
     if (this.rawColor) {
-      this.data.nodeColor = this.backdrop.light ? recolorForLight(this.rawColor) : this.rawColor;
+      this.data.nodeColor = this.backdrop.light ? recolorForLight(this.rawColor, this.chosen) : this.rawColor;
       this.renderer.uploadStyle();
     }
     this.change();
@@ -232,15 +235,15 @@ export class Picture {
     return Math.min(1, Math.max(0, (now - this.tweenStart) / this.tweenMs));
   }
 
-  /** The view that shows the layout, or its `visible` nodes, in the free part of the screen; null without. */
+  /** The view that shows the layout, or what filters leave, in the free part of the screen; null without. */
   fitView(visible = false): View | null {
     const { origin } = this.positions;
-    const { nodeHidden } = this.data;
-    const current = visible && nodeHidden ? this.positions.without(nodeHidden) : this.positions.current;
+    const hidden = this.hiding.masks.node;
+    const current = visible && hidden ? this.positions.without(hidden) : this.positions.current;
     const box = this.given ? givenBox(current, origin) : percentileBox(current, origin);
     if (!box) return null;
     const most = this.given ? 0 : this.data.numNodes / 2000;
-    return fitView({ box, size: this.size, panels: this.obstacles(), xy: current, origin, most });
+    return this.fit({ box, size: this.size, panels: this.obstacles(), xy: current, origin, most });
   }
 
   /** Looks anew where the layout is; a camera that follows glides there, or jumps. */
@@ -329,14 +332,7 @@ export class Picture {
   /** How many edges the highlighted lines stand for, where there is room to say so. */
   counts(): { text: string; x: number; y: number }[] {
     if (this.dimGoal === 0 || !this.lit) return [];
-    return this.lit.bundles.flatMap(({ edge, rank, count }) => {
-      const [s, d] = [this.data.ends[2 * edge], this.data.ends[2 * edge + 1]];
-      const [a, b] = [this.project(s), this.project(d)];
-      if (!a || !b || s === d) return [];
-      const { x, y, length } = middleOf(rank, s < d, a, b);
-      const free = length - this.radius(s) - this.radius(d);
-      return free < 36 ? [] : [{ text: `×${count.toLocaleString('en')}`, x, y }];
-    });
+    return this.pointing?.countsOn(this, this.lit.bundles) ?? [];
   }
 
   /** Arrow heads are for the near view: the closer, the more of them can be told apart. */

@@ -22,7 +22,7 @@ function marksOf(rgba: Uint8Array, [r, g, b]: number[]): Uint8Array<ArrayBuffer>
 /** The nodes that have a colour, or the ends of the edges that have it. */
 function byColor({ picture }: Viewer, of: ColorKey, swatch: Swatch): Uint8Array {
   const { data } = picture;
-  const light = store.theme.value === 'light' && of.of === 'nodes';
+  const light = store.theme.value === 'light' && of.of === 'nodes' && !swatch.chosen;
   const rgb = parseColor(light ? cssForLight(swatch.color) : swatch.color, named);
   const color = rgb ? [rgb.r, rgb.g, rgb.b].map(Math.round) : [];
   if (of.of === 'nodes') return marksOf(data.nodeColor ?? new Uint8Array(0), color);

@@ -41,6 +41,32 @@ export function colorsOf(
   }
 }
 
+/**
+ * Colours of edges by how near their ends are, as their nodes have them: those at the sources, then those at
+ * the destinations. `rgba` has four bytes an edge, or eight where each end has a colour already; `out` eight.
+ */
+export function edgeColorsOf(
+  rgba: Uint8Array,
+  ends: Uint32Array,
+  near: Float32Array,
+  depth: number,
+  { r, g, b }: Rgb,
+  out: Uint8Array,
+): void {
+  const bytes = out.length / 2;
+  const far = rgba.length > bytes ? bytes : 0;
+  for (let k = 0; k < out.length; k += 4) {
+    const end = k < bytes ? 0 : 1;
+    const e = (k - end * bytes) / 4;
+    const own = 4 * e + end * far;
+    const fog = depth * FOG * (0.5 - 0.5 * near[ends[2 * e + end]]);
+    out[k] = rgba[own] + (r - rgba[own]) * fog;
+    out[k + 1] = rgba[own + 1] + (g - rgba[own + 1]) * fog;
+    out[k + 2] = rgba[own + 2] + (b - rgba[own + 2]) * fog;
+    out[k + 3] = rgba[own + 3];
+  }
+}
+
 /** The nodes of a list, or all, the farthest first; those that are equally near in the order of the list. */
 export function farFirst(list: Uint32Array | null, near: Float32Array): Uint32Array {
   const count = list ? list.length : near.length;

@@ -7,7 +7,7 @@ import { afar } from '../state/afar.ts';
 import { inSpace, type SpaceView } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
-import { colorsOf, farFirst, sizesOf } from './look.ts';
+import { colorsOf, edgeColorsOf, farFirst, sizesOf } from './look.ts';
 import { readDepth } from './read.ts';
 import { ballOf, PLANE, project, type Ball, type Turn } from './turn.ts';
 
@@ -39,6 +39,9 @@ export class Space implements SpaceView {
   private plain: { color: Uint8Array | null; size: Uint8Array | null } = { color: null, size: null };
   private color = new Uint8Array(0);
   private size = new Uint8Array(0);
+  private edgeColor = new Uint8Array(0);
+  /** Edges whose ends were known when their colours were last made. */
+  private edgesShaded = 0;
   private listed: { base: NodeList | null; of: number; list: NodeList } | null = null;
   private shown = 0;
   private pending = false;
@@ -116,14 +119,30 @@ export class Space implements SpaceView {
       const pick: typeof pointing.pickNode = (input, ...at) => pointing.pickNode({ ...input, near }, ...at);
       picture.pointing = { ...pointing, pickNode: pick };
     }
+    picture.renderer.shade = (rgba) => this.shade(rgba);
     inSpace.value = true;
     return true;
+  }
+
+  /** Own colours of edges, which get the more of the background the farther their ends are. */
+  private shade(rgba: Uint8Array): Uint8Array {
+    const { renderer, data, backdrop } = this.viewer.picture;
+    const bytes = 8 * data.numEdges;
+    this.edgesShaded = data.edgesKnown;
+    // There is no room on the device for a colour at each end.
+    if (2 * data.numEdges > renderer.edgesMax) return rgba;
+    if (this.edgeColor.length !== bytes) this.edgeColor = new Uint8Array(bytes);
+    edgeColorsOf(rgba, data.ends, this.near, this.turn.depth, backdrop.center, this.edgeColor);
+    return this.edgeColor;
   }
 
   private leave(): void {
     const { picture } = this.viewer;
     const { data } = picture;
     inSpace.value = false;
+    picture.renderer.shade = (rgba) => rgba;
+    picture.renderer.uploadEdgeColors();
+    this.edgeColor = new Uint8Array(0);
     picture.pointing = this.pointing ?? picture.pointing;
     this.turn = PLANE;
     if (this.positions) {
@@ -162,6 +181,7 @@ export class Space implements SpaceView {
       data.nodeSize = this.size;
     }
     picture.renderer.uploadNodes();
+    picture.renderer.uploadEdgeColors();
   }
 
   /** Shows nodes from the present side. */
@@ -244,7 +264,8 @@ export class Space implements SpaceView {
   private adjust(input: DrawInput): DrawInput {
     const { data } = this.viewer.picture;
     if (!inSpace.value || this.positions !== this.viewer.picture.positions) return input;
-    if (data.nodeColor !== this.color || data.nodeSize !== this.size) {
+    const isLate = data.edgeColor !== null && this.edgesShaded !== data.edgesKnown;
+    if (data.nodeColor !== this.color || data.nodeSize !== this.size || isLate) {
       this.see();
       this.upload(false);
     }

@@ -3,29 +3,37 @@ import { encodePng, PIXELS_MAX } from './png.ts';
 import * as store from './store.ts';
 import type { Viewer } from './viewer.ts';
 
-/** What is on the screen as a PNG of so many times its size, at most 8192 pixels a side. */
+/** That a browser draws no picture of a size. */
+const tooLarge = (w: number, h: number): Error =>
+  new Error(`Size ${w} × ${h}: this browser cannot draw so many pixels at once. Choose a smaller size.`);
+
+/** What is on the screen as a PNG of so many times its size in CSS pixels, at most 8192 pixels a side. */
 export async function exportPng(viewer: Viewer, times: number): Promise<Blob> {
   const { picture } = viewer;
   const { size, dpr } = picture;
-  const scale = Math.min(times * dpr, 8192 / size.w, 8192 / size.h);
+  const scale = Math.min(times, 8192 / size.w, 8192 / size.h);
   const following = picture.camera.following;
   const out = document.createElement('canvas');
   out.width = Math.round(size.w * scale);
   out.height = Math.round(size.h * scale);
   const c = out.getContext('2d', { alpha: false, willReadFrequently: true });
-  if (!c) throw new Error('This browser has no 2D canvas.');
+  if (!c) throw tooLarge(out.width, out.height);
   picture.camera.following = false;
   viewer.resize(size.w, size.h, scale, () => picture.drawWhole(performance.now()));
   // In the same task, before the browser throws the drawing buffer away.
   c.fillStyle = css(picture.backdrop.center);
   c.fillRect(0, 0, out.width, out.height);
-  c.drawImage(picture.renderer.canvas, 0, 0);
+  const { canvas, gl } = picture.renderer;
+  // A browser gives a canvas that is too large for it fewer pixels.
+  const isWhole = gl.drawingBufferWidth === canvas.width && gl.drawingBufferHeight === canvas.height;
+  if (isWhole) c.drawImage(canvas, 0, 0);
   viewer.resize(size.w, size.h, dpr);
   picture.camera.following = following;
+  if (!isWhole) throw tooLarge(out.width, out.height);
   if (out.width * out.height <= PIXELS_MAX) return encodePng(c);
   return new Promise((done, fail) => {
     out.toBlob(
-      (blob) => (blob ? done(blob) : fail(new Error('The picture is too large.'))),
+      (blob) => (blob ? done(blob) : fail(tooLarge(out.width, out.height))),
       'image/png',
     );
   });

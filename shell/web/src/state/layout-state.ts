@@ -17,6 +17,7 @@ export function showLayout(message: Message): void {
     store.placements.value = Number(message.placements);
     store.laying.value = '';
   }
+  if (message.displaced !== undefined) store.displaced.value = message.displaced === true;
   store.depths.value = Number(message.depths ?? store.depths.value);
   store.iterationsPerSecond.value = Number(message.iterations_per_s ?? 0);
   if (was !== store.playing.value) store.announcement.value = layoutNews(store.layout.value);

@@ -7,6 +7,8 @@ export interface Swatch {
   label: string;
   /** Empty where the row shows no colour. */
   color: string;
+  /** Whether somebody chose the colour, which is then the same in every theme. */
+  chosen?: true;
   count: number | null;
   /** The community that it names; null where the label is the value. */
   community: number | null;
@@ -105,6 +107,7 @@ function swatches(list: unknown, isBlock: boolean): Swatch[] {
     const [many, community] = [count(o.count ?? o.size), count(o.community)];
     const swatch: Swatch = { label, color: color ?? '', count: many, community };
     if (look) swatch.shown = look;
+    if (o.chosen === true) swatch.chosen = true;
     if (Array.isArray(o.range)) swatch.range = [count(o.range[0]), count(o.range[1])];
     return [swatch];
   });

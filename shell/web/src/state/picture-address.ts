@@ -16,8 +16,9 @@ export interface Wish {
   title: string;
 }
 
-/** Pixels of a side of a picture at most. */
+/** Pixels of a side of a picture at most, and of one that the server draws altogether. */
 export const SIDE_MAX = 8192;
+export const PIXELS_MAX = 40_000_000;
 export const SCALES = [1, 2, 4, 8] as const;
 
 /** Whether the page can draw it itself, as it is on the screen. */

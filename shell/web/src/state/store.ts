@@ -80,6 +80,8 @@ export const iterationsPerSecond = signal(0);
 /** The layout that was named last and placed the nodes, and how often nodes were placed so. */
 export const placedBy = signal('');
 export const placements = signal(0);
+/** Whether a layout has moved nodes from where the data has them. */
+export const displaced = signal(false);
 /** 0 while nodes have no third coordinate; another number whenever these are others. */
 export const depths = signal(0);
 /** The layout that this page has named and that is being found. */

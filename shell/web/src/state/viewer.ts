@@ -249,8 +249,8 @@ export class Viewer {
       case KIND.POS_LIST:
         return this.onPositions(frame);
       case KIND.COLOR: {
-        const { axis, some, data } = readChannel(frame, 4);
-        if (axis === 'node') picture.setNodeColors(data);
+        const { axis, some, data, chosen } = readChannel(frame, 4);
+        if (axis === 'node') picture.setNodeColors(data, chosen);
         else picture.setEdgeColors(data, some);
         break;
       }
@@ -313,7 +313,7 @@ export class Viewer {
     const view = picture.fitView(true);
     if (!view) return;
     picture.fitScale = picture.fitView()?.scale ?? view.scale;
-    picture.camera.following = picture.data.nodeHidden === null;
+    picture.camera.following = picture.hiding.masks.node === null;
     picture.camera.fly(view, picture.size, performance.now());
     this.refresh();
   }

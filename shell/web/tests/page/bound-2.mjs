@@ -138,3 +138,98 @@ test('an edge runs from the colour bound to its source to that of its destinatio
     assert.ok(far[1] > far[0] + 40 && far[1] > far[2] + 40, `green at the destination: ${far}`);
   });
 });
+
+/** Bundles the edges and puts the pointer where nothing is. */
+async function bundle(page) {
+  await page.click('#bundle');
+  await page.waitForSelector('#bundle[aria-pressed="true"]');
+  await page.mouse.move(1, 1);
+  await settle(page);
+}
+
+const far = (a, b) => Math.max(...a.map((c, k) => Math.abs(c - b[k])));
+
+/** Whether a pixel or one around it has ink: it is not of the background, which changes slowly. */
+function isInked(shot, x, y, reach = 1.5) {
+  const back = shot.at(3, shot.h - 3);
+  for (let dx = -reach; dx <= reach; dx += 1) {
+    for (let dy = -reach; dy <= reach; dy += 1) if (far(shot.at(x + dx, y + dy), back) > 40) return true;
+  }
+  return false;
+}
+
+test('texts of bundled edges lie along their curves', ON_MOCK, async () => {
+  const look = 'play=0&test=1&info=false&pointOpacity=0&edgeOpacity=1&showArrows=false&showLabels=';
+  const shots = {};
+  let ways = [];
+  for (const [name, shows] of [['community-120-220', false], ['community-120-220-called', true]]) {
+    await withPage(`dataset=${name}&${look}${shows}`, { width: 1300, height: 900 }, async (page) => {
+      await settle(page);
+      // Large enough that some lines are longer than their texts.
+      await page.mouse.move(650, 450);
+      await page.mouse.wheel(0, -700);
+      await settle(page);
+      await bundle(page);
+      shots[name] = await pixels(page);
+      ways = await page.evaluate(() => window.__viewer.edgeLabels.map((label) => ({
+        ...label,
+        ends: window.__viewer.edge(label.edge).map((node) => window.__viewer.project(node)),
+      })));
+    });
+  }
+  const lines = shots['community-120-220'];
+  // Of an edge that is led elsewhere, the text is beside its curve and not beside its straight line.
+  const aside = ways.filter(({ x, y, ends: [a, b] }) => {
+    const [dx, dy] = [b[0] - a[0], b[1] - a[1]];
+    return Math.abs((x - a[0]) * dy - (y - a[1]) * dx) / Math.hypot(dx, dy) > 20;
+  });
+  assert.ok(aside.length >= 3, `${aside.length} of ${ways.length} texts lie aside of straight lines`);
+  for (const { x, y, angle, width, text } of aside) {
+    const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+    const on = [-0.4, -0.2, 0, 0.2, 0.4].map((t) => {
+      // 7.5 px below the text runs its line, from which the curve may stray by 3.5 px.
+      return isInked(lines, x + t * width * cos - 7.5 * sin, y + t * width * sin + 7.5 * cos, 3.5);
+    });
+    assert.ok(on.every(Boolean), `${text} at ${x}, ${y}: ${on}`);
+  }
+});
+
+test('how many edges a bundled line stands for is written on it', ON_MOCK, async () => {
+  const query = 'dataset=ropes-200&play=0&test=1&info=false&showLabelOnHover=false&showArrows=false';
+  await withPage(query, {}, async (page) => {
+    await settle(page);
+    const ends = await page.evaluate(() => [0, 12].map((i) => window.__viewer.project(i)));
+    const hover = async () => {
+      await page.mouse.move(...ends[0].map((c, k) => c + (k === 1 ? 44 : 0)));
+      await page.waitForFunction(() => window.__viewer.doc.hovered === 0);
+      await settle(page);
+      return pixels(page);
+    };
+    // Letters are brighter than any line.
+    const letters = (shot, [x, y]) => {
+      let count = 0;
+      for (let dx = -24; dx <= 24; dx += 1) {
+        for (let dy = -8; dy <= 8; dy += 1) if (Math.min(...shot.at(x + dx, y + dy)) > 170) count += 1;
+      }
+      return count;
+    };
+    const middle = [0, 1].map((k) => (ends[0][k] + ends[1][k]) / 2);
+    const straight = await hover();
+    assert.ok(letters(straight, middle) > 20, `${letters(straight, middle)} on the straight line`);
+    await bundle(page);
+    const shot = await hover();
+    assert.equal(letters(shot, middle), 0, 'none where no line is');
+    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/counts.png` });
+    // Both numbers stand above, where the curve goes through the middles of the rings.
+    let [count, top] = [0, shot.h];
+    for (let x = ends[0][0] + 40; x < ends[1][0] - 40; x += 1) {
+      for (let y = 40; y < middle[1] - 20; y += 1) {
+        if (Math.min(...shot.at(x, y)) <= 170) continue;
+        count += 1;
+        top = Math.min(top, y);
+      }
+    }
+    assert.ok(count > 40, `${count} pixels of letters on the curve`);
+    assert.ok(middle[1] - top > 40, `${middle[1] - top} px above the straight line`);
+  });
+});

@@ -33,8 +33,8 @@ export function launch() {
  * `before` gets the page while blank, and is waited for.
  */
 export async function open(browser, base, query, options = {}) {
-  const { width = 1000, height = 640, wait = true, before, cookie, address } = options;
-  const context = await browser.newContext({ viewport: { width, height } });
+  const { width = 1000, height = 640, wait = true, before, cookie, address, dense = 1 } = options;
+  const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: dense });
   if (cookie) await context.addCookies([cookie]);
   const page = await context.newPage();
   page.setDefaultTimeout(HANG_MS);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GRAPH, isMock, newSession, withPage } from './context.mjs';
-import { graphOf, pixels, same, settle, until } from './document.mjs';
+import { filter, graphOf, pixels, same, settle, until } from './document.mjs';
 
 // One disc in place of many nodes: a step of the shared document.
 
@@ -119,5 +119,70 @@ test('a double click on a community collapses it', async () => {
     await settle(page);
     const left = await page.evaluate(() => window.__viewer.groups.filter((one) => one.id === undefined));
     assert.ok(left.every(({ top }) => top !== group.top), 'its community is not there beside it');
+  });
+});
+
+/** Shares of a disc's rim that are seen on the stage in about its colour. */
+async function rimOf(page, disc) {
+  const shot = await pixels(page);
+  const at = Array.from({ length: 48 }, (_, k) => {
+    const angle = (k / 24) * Math.PI;
+    return [disc.x + (disc.r - 0.5) * Math.cos(angle), disc.y + (disc.r - 0.5) * Math.sin(angle)];
+  });
+  const inside = at.filter(([x, y]) => x >= 0 && y >= 0 && x <= shot.w - 1 && y <= shot.h - 1);
+  const lit = inside.filter(([x, y]) => far(shot.at(x, y), disc.color) < 70);
+  return { inside: inside.length / 48, lit: lit.length / 48 };
+}
+
+test('what is fitted has room for a disc that is far from all else', { skip: !isMock }, async () => {
+  for (const size of [{ width: 1000, height: 640 }, { width: 420, height: 800 }]) {
+    await withPage('dataset=tree-300&play=0&test=1&showLabels=false', size, async (page) => {
+      await settle(page);
+      const { w, h } = await page.evaluate(() => window.__viewer.doc.size);
+      // Of the left half, a disc larger than the margin in which a fit leaves room for nodes.
+      await collapseRectangle(page, [1, 60, w * 0.5, h - 1]);
+      await page.keyboard.press('f');
+      await settle(page);
+      const [disc] = await discsOf(page);
+      const label = `${w} × ${h}: ${disc.x}, ${disc.y}, ${disc.r}`;
+      assert.ok(disc.r > 35, label);
+      const far = [disc.x - disc.r, w - disc.x - disc.r, disc.y - disc.r, h - disc.y - disc.r];
+      assert.ok(Math.min(...far) > 4, `the second rim is on the stage, too: ${label}`);
+      const { inside, lit } = await rimOf(page, disc);
+      assert.ok(inside === 1 && lit > 0.6, `${label}: ${inside} ${lit}`);
+      // No panel lies over it.
+      const over = await page.evaluate(() => window.__viewer.obstacles);
+      const apart = (p) =>
+        Math.hypot(
+          disc.x - Math.max(p.x, Math.min(disc.x, p.x + p.w)),
+          disc.y - Math.max(p.y, Math.min(disc.y, p.y + p.h)),
+        ) - disc.r;
+      assert.ok(over.every((panel) => apart(panel) > 0), `${label}: ${over.map(apart)}`);
+    });
+  }
+});
+
+test('a disc of which a filter leaves one node stays, and one of which it leaves none goes', async () => {
+  await withPage(QUERY, {}, async (page, { complaints }) => {
+    await settle(page);
+    const { at, degree } = await graphOf(page);
+    const inside = at.flatMap(([x, y], i) => (x > 300 && x < 620 && y > 120 && y < 460 ? [i] : []));
+    await collapseRectangle(page, [300, 120, 620, 460]);
+    const [before] = await discsOf(page);
+    // Only nodes of the highest degree of the disc that no other of its nodes has.
+    const often = (d) => inside.filter((i) => degree[i] === d).length;
+    const alone = Math.max(...inside.map((i) => degree[i]).filter((d) => often(d) === 1));
+    await filter(page, `degree = ${alone}`);
+    await until(async () => (await discsOf(page))[0]?.count !== before.count);
+    await settle(page);
+    const [disc, ...more] = await discsOf(page);
+    assert.deepEqual([disc?.count, disc?.name, more.length], [1, before.name, 0]);
+    const { lit } = await rimOf(page, disc);
+    assert.ok(lit > 0.6, `${lit}`);
+    await page.click('#undo');
+    await until(async () => (await discsOf(page))[0]?.count === before.count);
+    await filter(page, 'degree > 100000');
+    await until(async () => (await discsOf(page)).length === 0);
+    assert.deepEqual(complaints, []);
   });
 });

@@ -129,3 +129,39 @@ test('what the server refuses is said: at most ten collections', { skip: !isMock
     assert.deepEqual(faults(complaints), []);
   });
 });
+
+test('a colour that somebody chose is the same in both themes, even a built-in hue', async () => {
+  const query = `dataset=${GRAPH}&play=0&test=1&showLabels=false&theme=light`;
+  await withPage(query, {}, async (page) => {
+    await settle(page);
+    const { degree } = await graphOf(page);
+    const hub = degree.indexOf(Math.max(...degree));
+    const others = await page.evaluate(() => {
+      const v = window.__viewer;
+      return Array.from({ length: v.counts.nodes }, (_, i) => v.color(i).join());
+    });
+    // Built-in hues that nobody chose are those of a light page.
+    assert.ok(!others.some((rgba) => rgba.startsWith('109,185,252')));
+    await collect(page, `degree = ${degree[hub]}`);
+    await page.locator(`[aria-label="Colour of degree = ${degree[hub]}"]`).fill('#6db9fc');
+    await until(async () => (await colorOf(page, hub)) === '#6db9fc');
+    await page.click('[aria-label="Close Collections"]');
+    await page.click('[aria-label="Close Filters"]');
+    await settle(page);
+    const [x, y] = (await graphOf(page)).at[hub];
+    const [r, g, b] = (await pixels(page)).at(x, y);
+    assert.ok(Math.abs(r - 109) + Math.abs(g - 185) + Math.abs(b - 252) < 8, `${[r, g, b]}`);
+    const now = await page.evaluate(() => {
+      const v = window.__viewer;
+      return Array.from({ length: v.counts.nodes }, (_, i) => v.color(i).join());
+    });
+    const changed = now.filter((rgba, i) => rgba !== others[i]);
+    const members = degree.filter((d) => d === degree[hub]).length;
+    assert.equal(changed.length, members, 'all others are as they were');
+    // In the dark theme it is the same.
+    await page.click('#theme');
+    await until(() => page.evaluate(() => window.__viewer.doc.theme === 'dark'));
+    await settle(page);
+    assert.equal(await colorOf(page, hub), '#6db9fc');
+  });
+});

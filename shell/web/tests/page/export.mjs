@@ -3,8 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pixels, settle } from './browser.mjs';
+import { pixels, settle, until } from './browser.mjs';
 import { SPARSE, isMock, withPage } from './context.mjs';
+import { filter } from './document.mjs';
 
 const STILL = 'play=0&test=1';
 
@@ -130,3 +131,124 @@ for (const theme of ['dark', 'light']) {
     });
   });
 }
+
+/** A picture of the dialog, for looking at. */
+async function shoot(page, name) {
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/export-${name}.png` });
+}
+
+/** What the dialog says is wrong, which has to be seen within it, and read on it. */
+async function problem(page) {
+  await until(async () => (await page.innerText('#export-dialog .problem')) !== '');
+  const text = await page.innerText('#export-dialog .problem');
+  const [dialog, own] = await Promise.all(['#export-dialog', '#export-dialog .problem'].map((selector) => {
+    return page.locator(selector).boundingBox();
+  }));
+  assert.ok(own.x >= dialog.x && own.x + own.width <= dialog.x + dialog.width, text);
+  assert.ok(own.y + own.height <= dialog.y + dialog.height, text);
+  return text;
+}
+
+function json(status, message) {
+  return { status, contentType: 'application/json', body: JSON.stringify({ message }) };
+}
+
+const BAD_GATEWAY = { status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' };
+const ANSWERS = {
+  gone: [json(404, 'session "s" was not found'), [/no session \S+ any more/, /Reload the page/]],
+  signed: [json(401, 'Authentication credentials were not provided.'), [/refused \(401\)/, /Sign in again/]],
+  busy: [json(429, 'pictures of this visualization (one at a time): busy'), [/one at a time/, /in a moment/]],
+  down: [BAD_GATEWAY, [/answered 502/, /in a moment/]],
+  cut: [null, [/127\.0\.0\.1|localhost/, /Check the connection/]],
+};
+
+test('whatever fails, the dialog names what was asked for, what came of it and what to do', async () => {
+  for (const theme of ['dark', 'light']) {
+    await withPage(`dataset=${SPARSE}&${STILL}&theme=${theme}`, {}, async (page) => {
+      await settle(page);
+      for (const [name, [reply, wanted]] of Object.entries(ANSWERS)) {
+        const answer = (route) => (reply ? route.fulfill(reply) : route.abort());
+        await page.route(/\/viz\/[^/]+\/picture\./, answer);
+        await page.click('#export');
+        await page.selectOption('#export-format', 'svg');
+        await page.click('#export-save');
+        const text = await problem(page);
+        assert.match(text, /^Format SVG: /);
+        for (const part of wanted) assert.match(text, part);
+        assert.match(text, /A PNG without title, legend and transparent background is drawn by this page/);
+        await shoot(page, `${name}-${theme}`);
+        // That is so: the file comes although the server draws none.
+        await page.selectOption('#export-format', 'png');
+        await page.selectOption('#export-size', '1');
+        assert.ok((await saved(page)).name.endsWith('.png'));
+        await page.unroute(/\/viz\/[^/]+\/picture\./);
+      }
+    });
+  }
+});
+
+test('sizes that nobody draws are not offered, and one that the browser cannot is told', async () => {
+  await withPage(`dataset=${SPARSE}&${STILL}`, { width: 1000, height: 680 }, async (page) => {
+    await settle(page);
+    await page.click('#export');
+    await page.waitForSelector('#export-size');
+    const options = page.locator('#export-size option');
+    const offered = () => options.evaluateAll((all) => all.map((one) => one.value));
+    assert.deepEqual(await offered(), ['1', '2', '4', '8'], 'up to 8,192 pixels a side');
+    await page.selectOption('#export-size', '8');
+    // The server draws at most 40,000,000 pixels.
+    await page.check('#export-legend');
+    assert.deepEqual(await offered(), ['1', '2', '4']);
+    assert.equal(await page.inputValue('#export-size'), '4');
+    const asked = await answering(page, { contentType: 'image/png', body: '' });
+    await saved(page);
+    assert.equal(asked[0].searchParams.get('scale'), '4');
+    await page.evaluate(() => {
+      const { get } = Object.getOwnPropertyDescriptor(WebGL2RenderingContext.prototype, 'drawingBufferWidth');
+      const less = { get() { return Math.min(3000, get.call(this)); } };
+      Object.defineProperty(WebGL2RenderingContext.prototype, 'drawingBufferWidth', less);
+    });
+    const before = await pixels(page);
+    await page.click('#export');
+    await page.selectOption('#export-size', '4');
+    await page.click('#export-save');
+    const { size } = await page.evaluate(() => window.__viewer.doc);
+    const text = await problem(page);
+    const named = text.startsWith(`Size ${4 * size.w} × ${4 * size.h}: `);
+    assert.ok(named && text.includes('smaller size'), text);
+    await shoot(page, 'large');
+    await page.keyboard.press('Escape');
+    await settle(page);
+    const after = await pixels(page);
+    const isSame = Buffer.compare(Buffer.from(before.data), Buffer.from(after.data)) === 0;
+    assert.ok(isSame, 'the page is as before');
+  });
+});
+
+test('a file has the pixels that the dialog says, on a dense screen too', async () => {
+  const dense = { width: 700, height: 500, dense: 2 };
+  await withPage(`dataset=${SPARSE}&${STILL}`, dense, async (page) => {
+    await settle(page);
+    await page.click('#export');
+    const option = page.locator('#export-size option').nth(1);
+    const [w, h] = (await option.innerText()).split(' × ').map(Number);
+    const { text } = await saved(page);
+    const side = (at) => Buffer.from(text, 'latin1').readUInt32BE(at);
+    assert.deepEqual([side(16), side(20)], [w, h]);
+  });
+});
+
+test('that filters hide everything is said before an empty picture is saved', { skip: !isMock }, async () => {
+  await withPage(`dataset=${SPARSE}&${STILL}`, {}, async (page) => {
+    await settle(page);
+    const hint = () => page.innerText('#export-dialog .hint');
+    await page.click('#export');
+    assert.equal(await hint(), '');
+    await page.click('#export-cancel');
+    await filter(page, 'degree > 100000');
+    await until(async () => (await page.innerText('#counts')).startsWith('0'));
+    await page.click('#export');
+    assert.match(await hint(), /^Filters hide all 90 nodes: the picture is empty\. Turn a filter off/);
+    await shoot(page, 'empty');
+  });
+});

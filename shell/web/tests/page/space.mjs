@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GRAPH, isMock, newSession, withPage } from './context.mjs';
-import { pixels, settle, swipe, until } from './document.mjs';
+import { pixels, same, settle, swipe, until } from './document.mjs';
 
 // The third dimension: a lattice whose layers, each of a colour, lie behind one another in the plane.
 
@@ -98,6 +98,51 @@ test('in 3D layers come apart, each node where it is seen, the near ones larger 
     assert.ok(differ < 0.002 * before.data.length, `${differ} of ${before.data.length} bytes`);
     assert.deepEqual(complaints, []);
   });
+});
+
+test('in 3D edges are fainter the farther they are, with colours of their own as without', async () => {
+  const ratio = {};
+  for (const own of isMock ? ['', '-green'] : ['']) {
+    const query = `dataset=${LATTICE}${own}&play=0&test=1&theme=dark&pointSize=0.2&showLabels=false&edgeOpacity=1`;
+    await withPage(query, {}, async (page) => {
+      await settle(page);
+      const flat = await nodes(page);
+      const lines = async () => {
+        const seen = await nodes(page);
+        const ends = await page.evaluate(() => {
+          const v = window.__viewer;
+          return Array.from({ length: v.counts.edges }, (_, e) => v.edge(e));
+        });
+        const shot = await pixels(page);
+        const back = shot.at(3, 3);
+        const middles = ends.map(([s, d]) => [0, 1].map((k) => (seen[s].at[k] + seen[d].at[k]) / 2));
+        const around = [-1, 0, 1].flatMap((x) => [-1, 0, 1].map((y) => [x, y]));
+        // The colour of the most ink near the middle of a line, from which others keep away.
+        const most = ([x, y]) => Math.max(...around.map(([dx, dy]) => far(shot.at(x + dx, y + dy), back)));
+        const isFree = (at) => middles.every((o) => o === at || Math.hypot(o[0] - at[0], o[1] - at[1]) > 9);
+        const within = (layer) => ends.flatMap(([s, d], e) => {
+          const isIn = layerOf(s) === layer && layerOf(d) === layer;
+          return isIn && isFree(middles[e]) ? [most(middles[e])] : [];
+        });
+        const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
+        // In relation to what the colour would be without nearness.
+        const plain = (layer) => far(own ? [0, 255, 80] : flat[layer * LAYERS ** 2].color, back);
+        const [rear, front] = [0, LAYERS - 1].map((layer) => {
+          const list = within(layer);
+          assert.ok(list.length > 4, `${list.length} lines of layer ${layer}`);
+          return median(list) / plain(layer);
+        });
+        return front / rear;
+      };
+      const before = await pixels(page);
+      await turnSpace(page, true);
+      ratio[own] = await lines();
+      await turnSpace(page, false);
+      const again = await pixels(page);
+      assert.ok(same(before, again), 'in the plane all is as it was');
+    });
+    assert.ok(ratio[own] > 1.25, `${own}: ${ratio[own]} times as much ink in front`);
+  }
 });
 
 test('in 3D the nearer of two nodes on one spot lies over the other and is hit', async () => {

@@ -39,6 +39,9 @@ test('groups have the colour of most and the name of the largest of their visibl
   assert.deepEqual(left.map(({ id, count, top }) => [id, count, top]), [[1, 3, 4], [0, 2, 0]]);
   assert.deepEqual(groupsOf(level, elements, 1).map(({ id }) => id), [0]);
   assert.deepEqual(groupsOf(new Uint16Array(3).fill(NO_GROUP), elements, 9), []);
+  // Of collapsed nodes one that is left is still there; of none there is nothing.
+  const alone = groupsOf(Uint16Array.of(0, 1, 1), { ...elements, nodeHidden: Uint8Array.of(0, 1, 1) }, 9, 1);
+  assert.deepEqual(alone.map(({ id, count }) => [id, count]), [[0, 1]]);
 });
 
 test('colours of a scale are counted roughly', () => {

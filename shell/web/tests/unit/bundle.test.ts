@@ -4,7 +4,9 @@ import { Bundle } from '../../src/afar/bundle.ts';
 import { NO_GROUP } from '../../src/afar/groups.ts';
 import type { EdgeList, Renderer, SceneData } from '../../src/gl/renderer.ts';
 import { toScreen } from '../../src/scene/camera.ts';
-import { edgeList } from '../../src/scene/near.ts';
+import { countsOn } from '../../src/scene/counts.ts';
+import { curveOf, isAlong, placesOn } from '../../src/scene/line-curve.ts';
+import { edgeList, packedOf } from '../../src/scene/near.ts';
 import { edgeAt } from '../../src/scene/pick-edge.ts';
 import type { Picture } from '../../src/scene/picture.ts';
 
@@ -22,7 +24,8 @@ function picture(bending: Bundle | null): Picture {
   const project = (i: number): [number, number] => toScreen(view, size, ...at(i));
   const camera = { view };
   const rest = { renderer: { bending }, positions: { origin }, look: { curvature: 0 }, data: { ends } };
-  return { at, project, camera, size, ...rest } as unknown as Picture;
+  const radius = (): number => 4;
+  return { at, project, camera, size, radius, ...rest } as unknown as Picture;
 }
 
 function bundle(): Bundle {
@@ -59,4 +62,43 @@ test('the pointer finds a bundled edge where it is drawn, and not on its straigh
   assert.equal(edgeAt(straight, list, ...onLine), 0);
   assert.equal(edgeAt(straight, list, ...onCurve), -1);
   for (const one of [bent, straight]) assert.equal(edgeAt(one, list, ...seen(50, -25)), 2);
+});
+
+/** How far a place is from a curve. */
+function off(curve: readonly [number, number][], { x, y }: { x: number; y: number }): number {
+  const [a, p, q, b] = curve;
+  let least = Infinity;
+  for (let t = 0; t <= 1; t += 1 / 512) {
+    const u = 1 - t;
+    const on = ([0, 1] as const).map((c) => {
+      return u ** 3 * a[c] + 3 * u * u * t * p[c] + 3 * u * t * t * q[c] + t ** 3 * b[c];
+    });
+    least = Math.min(least, Math.hypot(on[0] - x, on[1] - y));
+  }
+  return least;
+}
+
+test('what is written on a bundled edge is on its curve, apart from that of parallel ones', () => {
+  const bent = picture(bundle());
+  const curve = curveOf(bent, 0, packedOf(0, 1));
+  assert.ok(curve?.length === 4);
+  const ranks = [-4, -2, -1, 0, 1, 3];
+  const counts = countsOn(bent, ranks.map((rank) => ({ edge: 0, rank, count: 1200 })));
+  assert.deepEqual(counts.map(({ text }) => text), ranks.map(() => '×1,200'));
+  for (const place of counts) assert.ok(off(curve, place) < 0.5, `${place.x}, ${place.y}`);
+  for (let k = 1; k < counts.length; k += 1) {
+    assert.ok(counts[k].x - counts[k - 1].x > 6, 'each has its own place');
+  }
+  const [middle, ...others] = placesOn(bent, 0, packedOf(0, 1));
+  const [x, y] = seen(100, 36);
+  assert.ok(Math.hypot(middle.x - x, middle.y - y) < 1e-6 && Math.abs(middle.angle) < 1e-6);
+  assert.equal(others.length, 4);
+  // Level in its middle, the curve climbs at its ends, where only a short text keeps to it.
+  assert.ok(isAlong(curve, middle, 40) && !isAlong(curve, middle, 190));
+  assert.ok(others.every(({ angle }) => Math.abs(angle) > 0.05));
+  // A straight line has its middle, whose text is as long as it may be.
+  const straight = picture(null);
+  const only = placesOn(straight, 0, packedOf(0, 1));
+  assert.deepEqual(only.map(({ x: px, y: py, length }) => [px, py, length]), [[...seen(100, 0), 200]]);
+  assert.ok(isAlong(curveOf(straight, 0, packedOf(0, 1)) ?? [], only[0], 190));
 });

@@ -30,6 +30,7 @@ interface Golden {
   key?: string;
   axis?: number;
   rgba?: number[][];
+  chosen?: number[];
   sizes?: number[];
   labels?: [number, string][];
   place?: number;
@@ -216,6 +217,10 @@ test('colours, sizes and labels are read', async () => {
     assert.equal(axis, golden[name].axis === 1 ? 'edge' : 'node');
     assert.deepEqual([...data], golden[name].rgba?.flat());
   }
+  const { data, chosen } = readChannel(await load('color_chosen'), 4);
+  assert.deepEqual([...data], golden.color_chosen.rgba?.flat());
+  assert.deepEqual([0, 1, 2].filter((i) => (chosen[i >> 3] >> (i & 7)) & 1), golden.color_chosen.chosen);
+  assert.equal(readChannel(await load('color_nodes'), 4).chosen.length, 0);
   assert.deepEqual([...readChannel(await load('size_nodes'), 1).data], golden.size_nodes.sizes);
   const labels = readLabels(await load('labels')).map(({ index, text }) => [index, text]);
   assert.deepEqual(labels, golden.labels.labels);

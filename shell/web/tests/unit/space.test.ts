@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { readFrame } from '../../src/net/frames.ts';
 import { pickNode } from '../../src/scene/pick.ts';
 import { ABSENT, isPlaced } from '../../src/scene/positions.ts';
-import { colorsOf, farFirst, sizesOf } from '../../src/space/look.ts';
+import { colorsOf, edgeColorsOf, farFirst, sizesOf } from '../../src/space/look.ts';
 import { readDepth } from '../../src/space/read.ts';
 import { ballOf, PLANE, project, type Ball, type Turn } from '../../src/space/turn.ts';
 
@@ -91,4 +91,23 @@ test('the frame of the server is read, and one of another graph refused', async 
   assert.ok(Number.isNaN(found[1]));
   [1, NaN, -2, 4].forEach((h, i) => Number.isNaN(h) || assert.ok(Math.abs(found[i] - h) < 1e-4));
   assert.throws(() => readDepth(frame, 5), /third coordinates of 5 nodes/);
+});
+
+test('own colours of edges get the background at each end as that node does', () => {
+  const back = { r: 0, g: 0, b: 100, a: 1 };
+  const near = Float32Array.of(1, -1);
+  const ends = Uint32Array.of(0, 1, 1, 0);
+  const colors = Uint8Array.of(200, 100, 0, 255, 0, 0, 0, 0);
+  const out = new Uint8Array(16);
+  edgeColorsOf(colors, ends, near, 1, back, out);
+  const node = new Uint8Array(8);
+  colorsOf(Uint8Array.of(200, 100, 0, 255, 200, 100, 0, 255), near, 1, back, node);
+  // Of the first edge its source is near and its destination far.
+  assert.deepEqual([...out.subarray(0, 4), ...out.subarray(8, 12)], [...node]);
+  assert.ok(out[8] < 100 && out[10] > 50);
+  // An opacity of 0, which stands for an edge's own look, stays.
+  assert.deepEqual([out[7], out[15]], [0, 0]);
+  // Where each end has a colour of its own, it keeps it.
+  edgeColorsOf(Uint8Array.of(9, 9, 9, 9, 8, 8, 8, 8, 7, 7, 7, 7, 6, 6, 6, 6), ends, near, 0, back, out);
+  assert.deepEqual([...out], [9, 9, 9, 9, 8, 8, 8, 8, 7, 7, 7, 7, 6, 6, 6, 6]);
 });

@@ -44,8 +44,14 @@ test('built-in colours have a light counterpart and bound ones stay', () => {
   assert.equal(PALETTE_DARK.length, PALETTE_LIGHT.length);
   assert.equal(cssForLight(PALETTE_DARK[2]), PALETTE_LIGHT[2]);
   assert.equal(cssForLight('#123456'), '#123456');
-  const out = recolorForLight(Uint8Array.of(0x6d, 0xb9, 0xfc, 200, 1, 2, 3, 4));
+  const none = new Uint8Array(0);
+  const out = recolorForLight(Uint8Array.of(0x6d, 0xb9, 0xfc, 200, 1, 2, 3, 4), none);
   assert.deepEqual([...out], [0x32, 0x7c, 0xb9, 200, 1, 2, 3, 4]);
+  // Of ten nodes of that colour it was chosen for the first, the second and the last.
+  const same = Uint8Array.from({ length: 40 }, (_, k) => [0x6d, 0xb9, 0xfc, 255][k % 4]);
+  const shown = recolorForLight(same, Uint8Array.of(0b11, 0b10));
+  const kept = Array.from({ length: 10 }, (_, i) => shown[4 * i] === 0x6d);
+  assert.deepEqual(kept.map(Number), [1, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
 });
 
 const parse = (search: string, hash = '') => parseParams(search, hash);

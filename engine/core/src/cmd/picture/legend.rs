@@ -56,12 +56,15 @@ fn row(entry: &Value) -> Option<Row> {
     let colors = [&look["color"], &entry["color"]];
     let color = colors.iter().find_map(|c| backdrop::color(c.as_str()?));
     let number = |name: &str| look[name].as_f64().map(|v| v as f32);
+    // Of the legend's own encodings every colour was chosen.
+    let chosen = look["color"].is_string() || entry["chosen"] == true;
     // A row whose colours are all no CSS colours (a client's own text in `look.color`, say) is left out: its swatch would be
     // grey, which would claim that its elements are.
     let is_lost = color.is_none() && colors.iter().any(|c| c.is_string());
     (entry["label"] != Value::Null && !is_lost).then(|| Row {
         name: text(&entry["label"]),
         color,
+        chosen,
         count: entry["count"].as_u64(),
         opacity: number("opacity").map(|o| o.clamp(0.0, 1.0)),
         size: number("size"),
