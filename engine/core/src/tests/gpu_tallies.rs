@@ -214,7 +214,7 @@ fn sums(count: u64) -> Vec<String> {
     let text = |i: u64| {
         let step = |s: u64| {
             let kinds = [":FOLLOWS", ":LIVES_IN", ":HAS_INTEREST", ":FOLLOWS|HAS_INTEREST"];
-            one(i, s, &[&kinds[..], &[":NONE"]].concat()[..if i % 9 == 0 { 5 } else { 4 }])
+            one(i, s, &[&kinds[..], &[":NONE"]].concat()[..if i.is_multiple_of(9) { 5 } else { 4 }])
         };
         let way = |s: u64, kind: &str| match h64(14, i, s) % 2 {
             0 => format!("-[{kind}]->"),
@@ -320,9 +320,12 @@ fn counts_of_paths_are_the_same_over_every_kind_of_graph() {
         "MATCH (a)<-[:FOLLOWS]-(b)<-[:FOLLOWS]-(c) RETURN c.id AS id, count(*) AS n ORDER BY n DESC, id LIMIT 5",
         "MATCH (a)-[:FOLLOWS]->(b) RETURN b.id AS id, count(*) AS n ORDER BY n DESC, id LIMIT 9",
         "MATCH (a)-[:FOLLOWS]->(b)-[:FOLLOWS]->(c)-[:FOLLOWS]->(d) WHERE a.age > 5 RETURN count(*)",
+        "MATCH (a)-[:FOLLOWS]->(b) RETURN a.id AS id, avg(b.age), sum(b.age), count(b.age), count(*)",
+        "MATCH (a)<-[:OWES]-(b) WHERE b.age < 50 RETURN a.id AS id, avg(b.age)",
+        "MATCH (a)-[:FOLLOWS]->(b) MATCH (b)-[:OWES]->(c) RETURN b.id AS id, sum(c.age), count(*)",
     ]
     .map(str::to_owned);
-    gpu_test(&["tally_pull", "tally_total", "tally_list"], |gpu| {
+    gpu_test(&["tally_pull", "tally_total", "tally_list", "tally_sums"], |gpu| {
         for zoo in Zoo::all() {
             let graph = typed(&zoo);
             let (wanted, found) =
