@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import requests
 from conftest import browser, unique
-from test_client import dataset_of, plot
 from live import Viewer
+from test_client import dataset_of, plot
 
 EDGES = pd.DataFrame({"s": list("abcdab"), "d": list("bcdaca"), "w": [1.0, 2, 3, 4, 5, 9], "way": ["bug", "car"] * 3,
                       "what": [f"way to {x}" for x in "bcdaca"]})
@@ -128,8 +128,9 @@ def test_a_map_lies_under_places_that_are_degrees(server, client):
         assert coasts > 1500, f"{coasts} pixels of coasts and borders"
 
 
-def test_a_map_goes_where_a_layout_by_name_moves_the_nodes_and_comes_back_with_them(server, client):
-    nodes = NODES.drop(columns=["x", "y"])
+def test_a_map_goes_where_a_layout_by_name_moves_the_nodes(server, client):
+    alone = pd.DataFrame({"id": list("efg"), "kind": "none", "risk": 1, "lon": [139.7, -46.6, 77.2], "lat": [35.7, -23.5, 28.6]})
+    nodes = pd.concat([NODES.drop(columns=["x", "y"]), alone])
     g = client.edges(EDGES, "s", "d").nodes(nodes, "id").bind(point_longitude="lon", point_latitude="lat")
     url = plot(g.settings(url_params=STILL))
     dataset, session = dataset_of(url), unique("map")
@@ -139,6 +140,10 @@ def test_a_map_goes_where_a_layout_by_name_moves_the_nodes_and_comes_back_with_t
     here = f"{server.url}/graph/graph.html?dataset={dataset}&session={session}&play=0&pointSize=2"
     # On a map all meridians and parallels are drawn.
     shapes = lambda: requests.get(f"{server.url}/viz/{session}/picture.svg", params={"dataset": dataset}).text  # noqa: E731
+    # Every node stands at its coordinates, those without edges as the others.
+    found = viewer.graph["underlay"]["map"]
+    wanted = np.sort(found["scale"] * nodes.lon + found["x"])
+    assert np.allclose(np.sort(viewer.positions[:, 0]), wanted, atol=0.5), (viewer.positions, wanted)
     with_map = len(shapes())
     assert seen(here)["coasts"] > 1500
     viewer.say({"t": "layout", "name": "circle", "params": {}})
