@@ -112,6 +112,21 @@ def test_edges_are_called_as_bound_and_as_wide_as_their_weight(server, g):
     assert len(labels) >= 2 and set(labels) <= set(EDGES["what"]), labels
 
 
+def test_chosen_colours_are_as_given_in_both_themes(server, g):
+    # Hues that the light theme has others for, where nobody chose them.
+    chosen = g.encode_point_color("kind", categorical_mapping={"DE": "#6db9fc", "user": "#fdd141"}, default_mapping="#ca5d2f", as_categorical=True)
+    url = plot(chosen)
+    graph, _ = told(server, url)
+    assert all(entry.get("chosen") for entry in graph["legend"]["node_color"]["entries"]), graph["legend"]
+    for theme in ["dark", "light"]:
+        nodes = seen(f"{url}&theme={theme}", [109, 185, 252], [253, 209, 65], [202, 93, 47])["nodes"]
+        hues = sorted(int(np.argmax(shares)) for shares in nodes)
+        assert hues == [0, 1, 2, 2] and all(max(shares) > 0.8 for shares in nodes), (theme, nodes)
+    plain = plot(g.bind(point_color="kind"))
+    nodes = seen(f"{plain}&theme=light", [109, 185, 252], [50, 124, 185])["nodes"]
+    assert max(blue for blue, _ in nodes) < 0.1 and max(light for _, light in nodes) > 0.8, nodes
+
+
 def test_a_map_lies_under_places_that_are_degrees(server, client):
     flat = NODES.assign(x=NODES.lon, y=0.5 * NODES.lat).drop(columns=["lon", "lat"])
     flat = client.edges(EDGES, "s", "d").nodes(flat, "id").bind(point_x="x", point_y="y")
