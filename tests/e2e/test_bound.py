@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import requests
 from conftest import browser, unique
-from test_client import dataset_of, plot
 from live import Viewer
+from test_client import dataset_of, plot
 
 EDGES = pd.DataFrame({"s": list("abcdab"), "d": list("bcdaca"), "w": [1.0, 2, 3, 4, 5, 9], "way": ["bug", "car"] * 3,
                       "what": [f"way to {x}" for x in "bcdaca"]})
@@ -112,6 +112,21 @@ def test_edges_are_called_as_bound_and_as_wide_as_their_weight(server, g):
     assert len(labels) >= 2 and set(labels) <= set(EDGES["what"]), labels
 
 
+def test_chosen_colours_are_as_given_in_both_themes(server, g):
+    # Hues that the light theme has others for, where nobody chose them.
+    chosen = g.encode_point_color("kind", categorical_mapping={"DE": "#6db9fc", "user": "#fdd141"}, default_mapping="#ca5d2f", as_categorical=True)
+    url = plot(chosen)
+    graph, _ = told(server, url)
+    assert all(entry.get("chosen") for entry in graph["legend"]["node_color"]["entries"]), graph["legend"]
+    for theme in ["dark", "light"]:
+        nodes = seen(f"{url}&theme={theme}", [109, 185, 252], [253, 209, 65], [202, 93, 47])["nodes"]
+        hues = sorted(int(np.argmax(shares)) for shares in nodes)
+        assert hues == [0, 1, 2, 2] and all(max(shares) > 0.8 for shares in nodes), (theme, nodes)
+    plain = plot(g.bind(point_color="kind"))
+    nodes = seen(f"{plain}&theme=light", [109, 185, 252], [50, 124, 185])["nodes"]
+    assert max(blue for blue, _ in nodes) < 0.1 and max(light for _, light in nodes) > 0.8, nodes
+
+
 def test_a_map_lies_under_places_that_are_degrees(server, client):
     flat = NODES.assign(x=NODES.lon, y=0.5 * NODES.lat).drop(columns=["lon", "lat"])
     flat = client.edges(EDGES, "s", "d").nodes(flat, "id").bind(point_x="x", point_y="y")
@@ -128,8 +143,9 @@ def test_a_map_lies_under_places_that_are_degrees(server, client):
         assert coasts > 1500, f"{coasts} pixels of coasts and borders"
 
 
-def test_a_map_goes_where_a_layout_by_name_moves_the_nodes_and_comes_back_with_them(server, client):
-    nodes = NODES.drop(columns=["x", "y"])
+def test_a_map_goes_where_a_layout_by_name_moves_the_nodes(server, client):
+    alone = pd.DataFrame({"id": list("efg"), "kind": "none", "risk": 1, "lon": [139.7, -46.6, 77.2], "lat": [35.7, -23.5, 28.6]})
+    nodes = pd.concat([NODES.drop(columns=["x", "y"]), alone])
     g = client.edges(EDGES, "s", "d").nodes(nodes, "id").bind(point_longitude="lon", point_latitude="lat")
     url = plot(g.settings(url_params=STILL))
     dataset, session = dataset_of(url), unique("map")
@@ -139,6 +155,10 @@ def test_a_map_goes_where_a_layout_by_name_moves_the_nodes_and_comes_back_with_t
     here = f"{server.url}/graph/graph.html?dataset={dataset}&session={session}&play=0&pointSize=2"
     # On a map all meridians and parallels are drawn.
     shapes = lambda: requests.get(f"{server.url}/viz/{session}/picture.svg", params={"dataset": dataset}).text  # noqa: E731
+    # Every node stands at its coordinates, those without edges as the others.
+    found = viewer.graph["underlay"]["map"]
+    wanted = np.sort(found["scale"] * nodes.lon + found["x"])
+    assert np.allclose(np.sort(viewer.positions[:, 0]), wanted, atol=0.5), (viewer.positions, wanted)
     with_map = len(shapes())
     assert seen(here)["coasts"] > 1500
     viewer.say({"t": "layout", "name": "circle", "params": {}})

@@ -2,13 +2,16 @@
 
 /// Larger than any squared distance within a picture.
 const FAR: f32 = 1e20;
+/// What a pixel has of a shape at least that it is seen there.
+const COVER_MIN: f32 = 1.0 / 512.0;
 
 /// How far each pixel is from a shape of which `cover` says how much of it each pixel has, 0 to 1: 0 inside, and at the
 /// rim to a fraction of a pixel. Linear in the pixels (Felzenszwalb and Huttenlocher, "Distance Transforms of Sampled
 /// Functions", Theory of Computing 2012).
 pub(crate) fn outside(cover: &[f32], columns: usize) -> Vec<f32> {
     let squared = |a: f32| match a {
-        a if a <= 0.0 => FAR,
+        // Sums of areas leave traces beside outlines, which are no part of the shape.
+        a if a < COVER_MIN => FAR,
         a => (0.5 - a).max(0.0).powi(2),
     };
     let mut grid: Vec<f32> = cover.iter().map(|a| squared(*a)).collect();
@@ -87,6 +90,9 @@ mod tests {
                 assert!((d - expected).abs() < 1e-3, "{x} {y}: {d} and {expected}");
             }
         }
+        // What a sum of areas leaves beside a shape is none of it.
+        let traces: Vec<f32> = cover.iter().map(|a| if *a > 0.0 { *a } else { 3e-7 }).collect();
+        assert_eq!(outside(&traces, columns), found);
         assert!(outside(&[], 0).is_empty());
         assert!(outside(&[0.0; 4], 2).iter().all(|d| *d > 1e6), "no shape");
     }

@@ -13,6 +13,7 @@ pub mod drawn;
 mod ends;
 mod error;
 mod far;
+mod gradient;
 mod hues;
 mod icons;
 mod labels;

@@ -276,14 +276,18 @@ impl LoadJob {
             return Ok((scene, start));
         }
         let (scene, start) = rayon::join(scene, place);
-        Ok((scene?, start?))
+        let (scene, start) = (scene?, start?);
+        // Whatever it was found by: nodes stand where the scene says that they are.
+        let start = scene.positions.clone().or(start);
+        Ok((scene, start))
     }
 }
 
 /// Whether the data may say where the nodes are.
 fn positions_given(loaded: &Loaded) -> bool {
     let bindings = loaded.encodings.node.get("bindings");
-    let bound = bindings.and_then(|b| b.get("node_x")).is_some_and(|x| !x.is_null());
+    let is_bound = |role| bindings.and_then(|b| b.get(role)).is_some_and(|x| !x.is_null());
+    let bound = is_bound("node_x") || is_bound("node_longitude");
     let column = |name: &str| loaded.nodes.as_ref().is_some_and(|t| t.column(name).is_some());
     bound
         || [POSITION_COLUMNS, GEOGRAPHIC_COLUMNS]

@@ -14,6 +14,7 @@ use crate::context::EngineContext;
 use crate::device::gpu_device::MayBeShort;
 use crate::frames::{FrameEncoder, FrameFlags, PositionFrame};
 use crate::residency::Lease;
+use crate::session::displaced::is_displaced;
 use crate::session::events::Backend;
 use crate::session::following;
 use crate::session::force_atlas2;
@@ -488,28 +489,6 @@ impl Layout {
         }
         Ok(forces)
     }
-}
-
-/// Share of the extent of where nodes begin by which one of them may be off and still stand there.
-const OFF_MAX: f32 = 1e-4;
-
-/// Whether nodes that nobody holds stand elsewhere than where they began; those that had no place then do not count.
-fn is_displaced(
-    start: Option<&[[f32; 2]]>,
-    positions: &[[f32; 2]],
-    pins: &BTreeMap<u32, [f32; 2]>,
-) -> bool {
-    let Some(start) = start else { return false };
-    let placed = || start.iter().filter(|p| p.iter().all(|x| x.is_finite()));
-    let extent = [0, 1].map(|c| {
-        let least = placed().map(|p| p[c]).fold(f32::MAX, f32::min);
-        placed().map(|p| p[c]).fold(f32::MIN, f32::max) - least
-    });
-    let most = OFF_MAX * extent[0].max(extent[1]).max(0.0);
-    (0..).zip(start.iter().zip(positions)).any(|(v, (from, at))| {
-        let off = (at[0] - from[0]).abs().max((at[1] - from[1]).abs());
-        off.is_finite() && off > most && !pins.contains_key(&v)
-    })
 }
 
 impl Drop for Layout {

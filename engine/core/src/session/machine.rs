@@ -362,11 +362,10 @@ impl VizSession {
     pub(crate) fn slice_done(&mut self, layout: Box<Layout>, report: SliceReport, now: Instant) {
         self.away = false;
         self.iterations = layout.iterations();
-        let was_displaced = std::mem::replace(&mut self.is_displaced, layout.is_displaced());
-        self.layout = Some(layout);
-        if was_displaced != self.is_displaced {
+        if std::mem::replace(&mut self.is_displaced, layout.is_displaced()) != self.is_displaced {
             self.publish(now);
         }
+        self.layout = Some(layout);
         if let Some(frame) = report.frame {
             self.broadcast.set_frame(frame);
         }

@@ -9,6 +9,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod collections;
 mod communities;
 pub(crate) mod control;
+mod displaced;
 pub(crate) mod drawn_picture;
 pub(crate) mod events;
 mod following;

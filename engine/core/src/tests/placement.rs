@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use graphlume_table::Table;
 use graphlume_types::{Code, Coded, SessionId};
+use serde_json::json;
 
 use super::kit::{
     Engine, config, engine, grid, next, next_frame, placed_path, placed_path_in_space, restless,
@@ -63,6 +66,37 @@ fn a_running_layout_stops_where_a_placement_puts_the_nodes() {
         _ => None,
     });
     assert_eq!(frame.epoch, epoch);
+}
+
+#[test]
+fn nodes_begin_where_their_degrees_put_them_whatever_the_bound_columns_are_called() {
+    let mut loaded = placed_path(4);
+    // A longitude of 10 a node, and a latitude of -1; a fifth node has no edges.
+    let bindings = json!({"node": "id", "node_longitude": "east", "node_latitude": "north"});
+    loaded.encodings.node = json!({"bindings": bindings});
+    let nodes = placed_path(5).nodes.expect("a table");
+    let column = |of: &str, name| (name, Arc::clone(nodes.column(of).expect("a column")));
+    let columns = [column("id", "id"), column("x", "east"), column("y", "north")];
+    let batch = RecordBatch::try_from_iter(columns).expect("three columns");
+    loaded.nodes = Some(Table::try_new(batch).expect("a table"));
+    let e = engine(config());
+    let s = e.open("s", e.add(1, loaded), 0);
+    let mut viewer = e.attach(&s);
+    let graph = next(&mut viewer, "the graph", |event| match &event {
+        ViewerEvent::Graph(..) => event.message(),
+        _ => None,
+    });
+    assert_eq!(graph["has_positions"], true);
+    let place = &graph["underlay"]["map"];
+    let number = |name: &str| place[name].as_f64().expect("a map") as f32;
+    let epoch = graph["epoch"].as_u64().expect("a number") as u32;
+    next_frame(&mut viewer);
+    let at = exact(&e, &s, epoch);
+    assert_eq!(at.len(), 5);
+    for (v, at) in (0u8..).zip(&at) {
+        let x = number("scale") * 10.0 * f32::from(v) + number("x");
+        assert!((at[0] - x).abs() < 0.01, "node {v} is at {at:?} and not at {x} on the map");
+    }
 }
 
 #[test]

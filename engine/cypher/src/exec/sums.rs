@@ -134,6 +134,8 @@ struct Total {
 impl<'p> Summing<'p> {
     /// The last step of a grouping's input, where sums of whole numbers of its ends are all that is asked for.
     fn of(exec: &'p Exec<'_>, input: &'p Op, keys: &[(Slot, Ex)], aggs: &[Agg]) -> Option<Self> {
+        // Without a GPU nothing is looked at for it, the numbers of the column least of all.
+        exec.view.graph().tally_device().filter(|_| exec.by_columns && exec.part.is_none())?;
         let (mut at, mut tests) = (input, Vec::new());
         while let Op::Filter { input, test, .. } = at {
             tests.push(test);
@@ -141,7 +143,7 @@ impl<'p> Summing<'p> {
         }
         let Op::Expand { id, input: before, step } = at else { return None };
         let is_plain = step.direction != Direction::Undirected && !step.closes;
-        if !is_plain || !step.others.is_empty() || exec.part.is_some() {
+        if !is_plain || !step.others.is_empty() {
             return None;
         }
         if !tests.iter().all(|test| cannot_fail(test, step.to))
@@ -184,6 +186,8 @@ impl Exec<'_> {
     ) -> Res<Option<Groups>> {
         let Some(summing) = Summing::of(self, input, keys, aggs) else { return Ok(None) };
         let Some(nodes) = self.sums_on_device(&summing) else { return Ok(None) };
+        let held = self.cancel.hold(size_of_val(nodes.as_slice()) as u64);
+        let _held = held.map_err(|e| Box::new(e.into()))?;
         let all = nodes.iter().map(|of| u128::from(of.paths) * u128::from(of.rows));
         if !summing.range.is_exact(all.sum::<u128>().max(1)) {
             // The order of additions shows in such a sum.

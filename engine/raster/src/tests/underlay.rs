@@ -90,6 +90,11 @@ fn few_edges_are_called_by_their_names_along_their_lines() {
     for place in [[295, 128], [200, 200]] {
         assert!(bright(&found, place) > bright(&bare, place) + 15, "at {place:?}");
     }
+    // Its halo lies around its letters, which stand within 16 pixels of the line from (233, 200) to (367, 67), not in a box.
+    let other = |i: &usize| (0..3).any(|c| bare[*i][c].abs_diff(found[*i][c]) > 2);
+    let far = (0..400 * 400).filter(other).map(|i| [i % 400, i / 400]).filter(|[x, _]| *x > 240);
+    let off = far.map(|[x, y]| (x as f32 + y as f32 - 433.0).abs() / 2f32.sqrt());
+    assert!(off.fold(0.0, f32::max) < 17.0);
     let text = String::from_utf8(svg(&drawing, &settings, &CancelToken::new()).unwrap()).unwrap();
     assert!(text.contains(">verb 0</text>") && text.contains("rotate(-45 "), "{text}");
     assert!(pdf(&drawing, &settings, &CancelToken::new()).unwrap().starts_with(b"%PDF"));

@@ -61,6 +61,17 @@ fn icons(
     (name, encode_icons(stamp, &layer, shown), seen)
 }
 
+/// Colours of nodes of which the second was chosen.
+fn chosen_colors(stamp: Stamp, rgba: &[[u8; 4]]) -> (&'static str, Bytes, Value) {
+    let frame = encode_node_colors(stamp, rgba, &Bits::new(rgba.len() as u32, &[1]));
+    ("color_chosen", frame, json!({"axis": 0, "rgba": rgba, "chosen": [1]}))
+}
+
+/// Colours of edges.
+fn edge_colors(stamp: Stamp, rgba: &[[u8; 4]]) -> (&'static str, Bytes, Value) {
+    ("color_edges", encode_color(stamp, Axis::Edge, rgba), json!({"axis": 1, "rgba": rgba}))
+}
+
 /// Every fixture: its name, its bytes, and the members that its entry has beside the header.
 fn all() -> Vec<(&'static str, Bytes, Value)> {
     let stamp = Stamp { epoch: 2, seq: 40, flags: flags::RUNNING };
@@ -107,16 +118,8 @@ fn all() -> Vec<(&'static str, Bytes, Value)> {
             json!({"axis": 0, "visible": [0, 3, 8, 10]}),
         ),
         ("color_nodes", encode_color(stamp, Axis::Node, &rgba), json!({"axis": 0, "rgba": rgba})),
-        (
-            "color_chosen",
-            encode_node_colors(stamp, &rgba, &Bits::new(3, &[1])),
-            json!({"axis": 0, "rgba": rgba, "chosen": [1]}),
-        ),
-        (
-            "color_edges",
-            encode_color(stamp, Axis::Edge, &rgba[..1]),
-            json!({"axis": 1, "rgba": rgba[..1]}),
-        ),
+        chosen_colors(stamp, &rgba),
+        edge_colors(stamp, &rgba[..1]),
         (
             "size_nodes",
             encode_size(stamp, Axis::Node, &[0, 8, 96, 255]),

@@ -37,6 +37,8 @@ export class Underlay {
   private place: MapPlace | null = null;
   private world: WorldMap | null = null;
   private loading = false;
+  /** Whether coast lines are still to be asked for: that is done when they are first to be drawn. */
+  private unasked = false;
   private labels: AxisLabel[] = [];
   private program: Program | null = null;
   private readonly kept = new Map<string, WorldLines>();
@@ -63,8 +65,9 @@ export class Underlay {
     this.drop();
     const before = this.place;
     this.place = place;
-    if (!place) this.world = null;
-    else if (JSON.stringify(before) !== JSON.stringify(place) || !this.world) void this.load(place);
+    const isNew = JSON.stringify(before) !== JSON.stringify(place);
+    if (isNew) this.world = null;
+    this.unasked = place !== null && this.world === null;
   }
 
   /** Takes over from one whose context is gone. */
@@ -72,11 +75,12 @@ export class Underlay {
     this.rows = other.rows;
     this.place = other.place;
     this.world = other.world;
-    if (this.place && !this.world) void this.load(this.place);
+    this.unasked = this.place !== null && this.world === null;
   }
 
   private async load(place: MapPlace): Promise<void> {
     this.loading = true;
+    this.unasked = false;
     try {
       this.world = await loadMap(place);
       this.drop();
@@ -125,6 +129,7 @@ export class Underlay {
   }
 
   private drawMap(view: View, size: Size, place: MapPlace): void {
+    if (this.unasked) void this.load(place);
     const thin = (of: 'coast' | 'border' | 'graticule'): LineLook => ({
       ink: this.ink(of),
       width: 1,

@@ -359,13 +359,13 @@ export class Renderer {
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.disable(gl.BLEND);
     this.drawTone(input, inkScale, hasInk && !this.under);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     if (this.under) {
       this.under(input);
       this.drawTone({ ...input, clear: true }, inkScale, hasInk);
     }
     if (!data || !data.nodeColor || !data.nodeSize || !data.order) return;
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     this.drawRare(input);
     const { nodes } = input;
     if (nodes && nodes !== this.listedNodes) this.someBuffer = this.fill(this.someBuffer, nodes.list);

@@ -236,15 +236,23 @@ test('a map lies under nodes with degrees, dark and light, until the layout move
     assert.ok(clear > 1500 && clear < 40_000, `${clear} pixels of coast${extra}`);
     assert.ok(changed(...shots, 130) < 40, 'which do not shout');
   }
-  const query = `dataset=path-9-map&${STILL.replace('&menu=false', '')}`;
-  await withPage(query, {}, async (page) => {
-    await settle(page);
-    const before = await pixels(page);
-    await page.click('#play');
-    await page.waitForFunction(() => window.__viewer.doc.iterations > 0 && !window.__viewer.doc.playing);
-    await settle(page);
-    assert.ok(changed(before, await pixels(page), 24) > 1500, 'the map is gone');
-  });
+  for (const theme of ['dark', 'light']) {
+    const query = `dataset=path-9-map&${STILL.replace('&menu=false', '')}&theme=${theme}`;
+    await withPage(query, {}, async (page) => {
+      await settle(page);
+      const before = await pixels(page);
+      await page.click('#play');
+      await page.waitForFunction(() => window.__viewer.doc.iterations > 0 && !window.__viewer.doc.playing);
+      await settle(page);
+      const after = await pixels(page);
+      assert.ok(changed(before, after, 24) > 1500, 'the map is gone');
+      // And the background is not.
+      for (const [x, y] of [[4, 4], [4, after.h - 4], [after.w - 60, 200]]) {
+        const off = Math.max(...after.at(x, y).map((c, k) => Math.abs(c - before.at(x, y)[k])));
+        assert.ok(off < 12, `${theme}: ${after.at(x, y)} in place of ${before.at(x, y)}`);
+      }
+    });
+  }
 });
 
 test('all of it comes back after a lost context', ON_MOCK, async () => {
