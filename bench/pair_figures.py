@@ -5,7 +5,7 @@ A figure has `name`, `measure` (words for the table), `deciding` (the measures t
 as {"cpu": {"q1": 0.1}}, and what was worked on, so that two binaries that did different work are noticed.
 
 The functions that drive the product are those of the other benches: queries.py, query_suite.py, ingest.py and
-first_picture.py.
+upload_stages.py.
 """
 
 import ctypes
@@ -25,10 +25,10 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).resolve().parents
 import numpy as np
 import pyarrow.parquet as pq
 
-import first_picture
 import ingest
 import queries
 import query_suite
+import upload_stages
 
 SIDES = ("old", "new")
 # Facts of a report that tell whether two runs did the same work.
@@ -271,7 +271,7 @@ class Upload:
             for number in range(self.UPLOADS + 1):
                 for side in both.turn(number):
                     cpu = both.spent(side)
-                    stages = first_picture.once(both.servers[side], both.apis[side], self.body, "csv", f"pair-{number:02}")
+                    stages = upload_stages.once(both.servers[side], both.apis[side], self.body, "csv", f"pair-{number:02}")
                     # The first one of a process makes what the others use.
                     if number:
                         took[side]["cpu"].append(cpu.seconds())

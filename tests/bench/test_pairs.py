@@ -1,5 +1,6 @@
 """The statistics and the order of measurements of bench/pairs.py, on ratios that are made up: no server, no binary."""
 
+import ast
 import math
 import random
 import subprocess
@@ -194,3 +195,15 @@ def test_wrong_usage_has_a_status_of_its_own(arguments, said):
     got = subprocess.run([sys.executable, BENCH / "pairs.py", "--files", "unused", *arguments], capture_output=True, text=True)
     assert got.returncode == 64 and got.stdout == ""
     assert got.stderr.startswith("usage: scripts/bench.sh") and said in got.stderr
+
+
+def test_figures_call_only_what_the_other_benches_have():
+    import pair_figures
+
+    benches = {p.stem for p in BENCH.glob("*.py")}
+    tree = ast.parse((BENCH / "pair_figures.py").read_text())
+    called = {(n.value.id, n.attr) for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)
+              and n.value.id in benches}
+    assert {name for name, _ in called} == {"ingest", "queries", "query_suite", "upload_stages"}
+    missing = [f"{name}.{attr}" for name, attr in sorted(called) if not hasattr(getattr(pair_figures, name), attr)]
+    assert not missing
