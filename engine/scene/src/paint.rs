@@ -184,15 +184,8 @@ fn mapped(mapping: &Value, source: &Source<'_>) -> Result<Painted, &'static str>
     let colors = colors.ok_or("one of its outcomes is no CSS colour")?;
     let words = Words::Texts(mapped.outcomes.into_iter().map(|(w, _)| w).collect());
     let in_order = is_bins(&rule);
-    let classes = Classes {
-        codes: mapped.codes,
-        colors,
-        words,
-        lumped: false,
-        named: None,
-        in_order,
-        is_chosen: true,
-    };
+    let classes =
+        Classes { in_order, is_chosen: true, ..Classes::new(mapped.codes, colors, words) };
     Ok(classes.paint(source))
 }
 
@@ -270,15 +263,7 @@ fn literal(source: &Source<'_>) -> Option<Painted> {
     let color = |row: &u32| css::parse(texts.get(*row as usize)?);
     let colors: Option<Vec<Rgba>> = found.first_rows.iter().map(color).collect();
     let words = Words::Values(ArrayRef::clone(&source.array), found.first_rows);
-    let classes = Classes {
-        codes: found.codes,
-        colors: colors?,
-        words,
-        lumped: false,
-        named: None,
-        in_order: false,
-        is_chosen: true,
-    };
+    let classes = Classes { is_chosen: true, ..Classes::new(found.codes, colors?, words) };
     Some(classes.paint(source))
 }
 
@@ -294,18 +279,7 @@ pub(crate) fn outcomes(rule: &Mapping, source: &Source<'_>) -> Option<Painted> {
     let colors = vec![OTHER; mapped.outcomes.len()];
     let words = Words::Texts(mapped.outcomes.into_iter().map(|(w, _)| w).collect());
     let in_order = is_bins(rule);
-    Some(
-        Classes {
-            codes: mapped.codes,
-            colors,
-            words,
-            lumped: false,
-            named: None,
-            in_order,
-            is_chosen: false,
-        }
-        .paint(source),
-    )
+    Some(Classes { in_order, ..Classes::new(mapped.codes, colors, words) }.paint(source))
 }
 
 /// One class for every distinct value, coloured by `color` of a row that has it.
@@ -323,15 +297,7 @@ fn by_value(
     } else {
         values
     };
-    let classes = Classes {
-        codes: found.codes,
-        colors,
-        words,
-        lumped: false,
-        named: None,
-        in_order: false,
-        is_chosen,
-    };
+    let classes = Classes { is_chosen, ..Classes::new(found.codes, colors, words) };
     Some(classes.paint(source))
 }
 
@@ -367,18 +333,7 @@ fn round_robin(source: &Source<'_>, stops: &[Rgba]) -> Option<Painted> {
     for (turn, class) in ordered(&words, found).into_iter().enumerate() {
         colors[class as usize] = stops[turn % stops.len()];
     }
-    Some(
-        Classes {
-            codes,
-            colors,
-            words,
-            lumped: false,
-            named: None,
-            in_order: false,
-            is_chosen: true,
-        }
-        .paint(source),
-    )
+    Some(Classes { is_chosen: true, ..Classes::new(codes, colors, words) }.paint(source))
 }
 
 /// The twelve hues; with more values than that, eleven for the most frequent and a neutral for the rest.
@@ -419,6 +374,12 @@ pub(crate) fn categorical(source: &Source<'_>) -> Option<Painted> {
 }
 
 impl Classes {
+    /// Classes that a legend lists by how frequent they are, in colours that nobody chose.
+    const fn new(codes: Vec<u32>, colors: Vec<Rgba>, words: Words) -> Self {
+        let (lumped, named, in_order, is_chosen) = (false, None, false, false);
+        Self { codes, colors, words, lumped, named, in_order, is_chosen }
+    }
+
     /// Colours and legend; the legend counts elements, not rows.
     fn paint(self, source: &Source<'_>) -> Painted {
         let codes = source.gather(&self.codes, NONE);
