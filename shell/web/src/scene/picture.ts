@@ -67,6 +67,8 @@ export class Picture {
   private sharpness = 1;
   private directed: boolean | null = null;
   private rawColor: Uint8Array | null = null;
+  /** Colours of nodes in this theme; in 3D those that are drawn are fainter with distance. */
+  ownColor: Uint8Array | null = null;
   private chosen: Uint8Array = new Uint8Array(0);
   /** Whether many nodes are highlighted, which hovering leaves alone. */
   private held = false;
@@ -112,7 +114,7 @@ export class Picture {
     this.data.previous = this.positions.previous;
     this.data.current = this.positions.current;
     this.hiding.clear();
-    this.rawColor = null;
+    this.rawColor = this.ownColor = null;
     this.lit = null;
     this.held = false;
     this.dim = this.dimGoal = 0;
@@ -149,7 +151,8 @@ export class Picture {
     this.renderer.setOpaque(!this.backdrop.clear);
     this.painter.reset();
     if (this.rawColor) {
-      this.data.nodeColor = this.backdrop.light ? recolorForLight(this.rawColor, this.chosen) : this.rawColor;
+      this.ownColor = this.backdrop.light ? recolorForLight(this.rawColor, this.chosen) : this.rawColor;
+      this.data.nodeColor = this.ownColor;
       this.renderer.uploadStyle();
     }
     this.change();

@@ -25,7 +25,7 @@ function byColor({ picture }: Viewer, of: ColorKey, swatch: Swatch): Uint8Array 
   const light = store.theme.value === 'light' && of.of === 'nodes' && !swatch.chosen;
   const rgb = parseColor(light ? cssForLight(swatch.color) : swatch.color, named);
   const color = rgb ? [rgb.r, rgb.g, rgb.b].map(Math.round) : [];
-  if (of.of === 'nodes') return marksOf(data.nodeColor ?? new Uint8Array(0), color);
+  if (of.of === 'nodes') return marksOf(picture.ownColor ?? new Uint8Array(0), color);
   const edges = marksOf(data.edgeColor ?? new Uint8Array(0), color);
   const nodes = new Uint8Array(data.numNodes);
   edges.forEach((mark, e) => {

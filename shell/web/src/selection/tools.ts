@@ -162,7 +162,7 @@ export class SelectionTools {
   }
 
   sameColor(): void {
-    const rgba = this.viewer.picture.data.nodeColor;
+    const rgba = this.viewer.picture.ownColor;
     this.start();
     if (rgba) this.selection.sameColor(rgba);
     this.show();

@@ -170,6 +170,22 @@ test('in 3D the nearer of two nodes on one spot lies over the other and is hit',
   });
 });
 
+test('in 3D nodes of the same colour are found however far they are', async () => {
+  await withPage(QUERY, {}, async (page) => {
+    await settle(page);
+    await turnSpace(page, true);
+    const seen = await nodes(page);
+    const one = seen.find(({ i, hit, r }) => hit === i && r > 3);
+    const box = await page.locator('#surface').boundingBox();
+    await page.keyboard.down('Shift');
+    await page.mouse.click(box.x + one.at[0], box.y + one.at[1]);
+    await page.keyboard.up('Shift');
+    await page.click('#selection button:has-text("Same colour")');
+    const count = () => page.innerText('#selection b');
+    await until(async () => (await count()) === String(LAYERS ** 2));
+  });
+});
+
 test('in 3D right drag, a modifier and keys turn, plain drag pans, the wheel zooms', async () => {
   await withPage(QUERY, {}, async (page) => {
     await settle(page);
