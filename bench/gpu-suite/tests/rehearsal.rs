@@ -27,8 +27,8 @@ fn every_row_is_made_and_agrees_with_the_cpu() {
     let lines: Vec<&str> = text.lines().collect();
     let rows: Vec<&str> = lines.iter().map(|l| field(l, "row").unwrap()).collect();
     let tasks = "card rate rate rate rate rate rate rate graph pagerank force_atlas2 louvain hop2 bfs components \
-                 paths paths_between_ages first_by_paths ends_of_paths cross-filter filter aggregate group \
-                 force_atlas2 graph pagerank louvain end";
+                 paths paths_between_ages first_by_paths ends_of_paths sums_by_ends cross-filter filter aggregate \
+                 group force_atlas2 graph pagerank louvain end";
     assert_eq!(rows.join(" "), tasks.split_whitespace().collect::<Vec<_>>().join(" "));
     for line in &lines {
         assert!(line.starts_with('{') && line.ends_with('}'), "{line}");

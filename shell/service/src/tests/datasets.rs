@@ -146,7 +146,8 @@ async fn creation_names_what_is_missing_or_wrong() {
         let e =
             rig.dataset(&alice, create_body(json!({"edge_files": [stranger]}))).await.unwrap_err();
         assert_eq!(e.code(), Code::NotFound);
-        assert_eq!(e.to_string(), format!("file not found: {stranger}"));
+        let told = format!("file not found: {stranger}; GET /api/v2/files/ lists yours");
+        assert!(e.to_string().starts_with(&told), "{e}");
     }
     for field in ["node_transform", "edge_transform"] {
         let mut body = json!({});
