@@ -154,8 +154,9 @@ impl Snapshots {
         Self { inner: Arc::new(Inner { dir, vfs, quota, files }) }
     }
 
-    /// Keeps the positions of a session, and the third coordinates where there are as many, in place of those before. Others, the oldest first, make room: those of
-    /// sessions without an owner before those that `is_owned` names, which make room for their like alone.
+    /// Keeps the positions of a session in place of those before; `depths`, one a node, are the third coordinates of a layout in
+    /// space. Others, the oldest first, make room: those of sessions without an owner before those that `is_owned` names, which
+    /// make room for their like alone.
     /// Where nothing may make room, the positions are not kept.
     ///
     /// # Errors

@@ -47,7 +47,8 @@ pub struct Row {
     pub name: String,
     /// Its colour; none where the row shows none.
     pub color: Option<[u8; 3]>,
-    /// Whether somebody chose its colour, which is then the same in every theme.
+    /// Whether the upload or a user gave the colour (a mapping, a colour column, a palette, a collection), so that it is drawn
+    /// as it is on a light background, too; the built-in hues are drawn darker there.
     pub chosen: bool,
     /// How many elements have it, when that is known.
     pub count: Option<u64>,

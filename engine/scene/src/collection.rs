@@ -206,7 +206,7 @@ fn colors_of(name: &str) -> Vec<Rgba> {
 pub struct Painted {
     /// By node index.
     pub nodes: Vec<[u8; 4]>,
-    /// The nodes whose colour somebody chose, among those that have a built-in hue (`Scene::node_chosen`).
+    /// As [`Scene::node_chosen`](crate::Scene::node_chosen), of these colours: those of collections were given by users.
     pub chosen: Bits,
     /// By drawn index. An opacity of 0 where the scene gives edges no colours of their own stands for the
     /// look that the page gives them. None when no edge is painted.

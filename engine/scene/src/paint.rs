@@ -22,7 +22,7 @@ use crate::palettes;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Painted {
     pub(crate) rgba: Vec<Rgba>,
-    /// The elements whose colour somebody chose, among those that have a built-in hue: it is the same in every theme.
+    /// As [`Scene::node_chosen`](crate::Scene::node_chosen), of the elements that were painted.
     pub(crate) chosen: Bits,
     pub(crate) legend: Value,
     /// Which entry of the legend each element has, where the legend lists values of a column.
@@ -69,7 +69,8 @@ struct Classes {
     named: Option<Vec<u32>>,
     /// Whether the legend lists classes by their numbers, and not the most frequent first.
     in_order: bool,
-    /// Whether somebody chose the colours.
+    /// Whether the upload or a user gave the colours, by a mapping, a colour column or a palette, instead of their being taken
+    /// from the built-in hues.
     is_chosen: bool,
 }
 
@@ -374,7 +375,7 @@ pub(crate) fn categorical(source: &Source<'_>) -> Option<Painted> {
 }
 
 impl Classes {
-    /// Classes that a legend lists by how frequent they are, in colours that nobody chose.
+    /// Classes in built-in hues, which the legend lists by falling number of rows; callers set what is otherwise.
     const fn new(codes: Vec<u32>, colors: Vec<Rgba>, words: Words) -> Self {
         let (lumped, named, in_order, is_chosen) = (false, None, false, false);
         Self { codes, colors, words, lumped, named, in_order, is_chosen }

@@ -50,9 +50,9 @@ impl Encodings {
         Self { node, edge, metadata, node_columns: Vec::new() }
     }
 
-    /// With other columns for colours, sizes, opacities and icons, and other axes: complex encodings by `node.color`,
-    /// `node.size`, `node.opacity`, `node.icon` and the same of `edge`, and `node.axis`. One of a column that says neither colours nor a mapping is a simple binding,
-    /// but that of icons has shapes where the values name no icons.
+    /// With the encodings of a session's document in place of the upload's: by `node.color`, `node.size`, `node.opacity`,
+    /// `node.icon`, the same of `edge`, and `node.axis`, whose rows are drawn as they are. An encoding of a column without colours
+    /// and without a mapping binds it plainly; one of icons then has shapes where the values name no icons.
     #[must_use]
     pub fn changed(&self, others: &Map<String, Value>) -> Self {
         let mut out = self.clone();
@@ -105,8 +105,9 @@ impl Encodings {
 pub struct Scene {
     /// Colour and opacity of every node.
     pub node_rgba: Vec<[u8; 4]>,
-    /// The nodes whose colour somebody chose, among those that have a built-in hue: pages show these hues otherwise on a
-    /// light background, unless they were chosen. Of edges every colour is shown as it is.
+    /// The nodes whose colour equals a built-in hue although the upload or a user gave it (a mapping, a colour column, a palette,
+    /// a collection). On a light background pages and pictures replace built-in hues by darker ones; these nodes keep theirs.
+    /// Colours of edges are never replaced.
     pub node_chosen: Bits,
     /// Diameter of every node in quarter pixels at fit, before the page's own point size.
     pub node_size: Vec<u8>,

@@ -1,11 +1,15 @@
-//! Whether nodes stand where they began, which is where the data has them if it says so.
+//! Whether nodes have left the places that a session began with: the coordinates of the dataset, where it has any, on which a
+//! map would lie.
 
 use std::collections::BTreeMap;
 
-/// Share of the extent of where nodes begin by which one of them may be off and still stand there.
+/// How far a node may be off its first place and still count as being there, as a share of the longer side of the box of all
+/// first places: positions travel and rest in 32 bits, which is not exact.
 const OFF_MAX: f32 = 1e-4;
 
-/// Whether nodes that nobody holds stand elsewhere than where they began; those that had no place then do not count.
+/// Whether a node has moved from its first place in `start` (by node index, NaN where it had none), as `session/layout.rs` asks
+/// after a layout by name and after a restart. Nodes in `pins`, which a viewer has dragged and which stay there, do not count,
+/// nor do those without a first place. Without `start` nothing is known to have moved.
 pub(super) fn is_displaced(
     start: Option<&[[f32; 2]]>,
     positions: &[[f32; 2]],

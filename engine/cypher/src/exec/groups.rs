@@ -85,13 +85,13 @@ pub(super) enum State {
     },
 }
 
-/// Sums of whole numbers up to here are exact in a float of 64 bits.
-pub(super) const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+/// Whole numbers below are exact in a float of 64 bits, and so are their sums that stay below; at it a sum may have been rounded.
+pub(super) const EXACT_BOUND: f64 = 9_007_199_254_740_992.0;
 
 /// A sum of whole numbers and one more number; `None` where it may not be exact.
 fn whole_sum(sum: f64, more: f64) -> Option<f64> {
     let next = sum + more;
-    (more == more.trunc() && next.abs() <= EXACT_MAX).then_some(next)
+    (more == more.trunc() && next.abs() < EXACT_BOUND).then_some(next)
 }
 
 impl Cell {

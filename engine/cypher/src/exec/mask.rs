@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::Exec;
 use super::eval::set;
+use super::groups::EXACT_BOUND;
 use super::parallel::Part;
 use super::recorder::Way;
 use crate::column_reader::ColumnReader;
@@ -16,9 +17,6 @@ use crate::error::Res;
 use crate::plan::{Ex, OpId, Slot};
 use crate::tuning::tuning;
 use crate::value::Value;
-
-/// Integers below this are floats too.
-const EXACT_MAX: i64 = 1 << 53;
 
 /// A comparison of a column with a constant, of kinds that need no value for a cell.
 pub(super) struct ColumnTest<'a> {
@@ -50,7 +48,9 @@ impl<'a> ColumnTest<'a> {
             (Column::Int(_), Value::Scalar(Scalar::Int(_)))
             | (Column::Text(_), Value::Scalar(Scalar::Text(_))) => true,
             (Column::Float(_), Value::Scalar(Scalar::Float(v))) => !v.is_nan(),
-            (Column::Float(_), Value::Scalar(Scalar::Int(v))) => v.abs() < EXACT_MAX,
+            (Column::Float(_), Value::Scalar(Scalar::Int(v))) => {
+                (v.unsigned_abs() as f64) < EXACT_BOUND
+            }
             _ => false,
         };
         plain.then_some(Self { cells, op, constant })

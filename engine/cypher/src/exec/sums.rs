@@ -10,7 +10,7 @@ use graphlume_store::{CacheKey, TallySums};
 
 use super::aggregate::Grouper;
 use super::eval::set;
-use super::groups::{EXACT_MAX, Groups, State};
+use super::groups::{EXACT_BOUND, Groups, State};
 use super::tally::Tally;
 use super::{Exec, recorder::Way};
 use crate::bind::cannot_fail;
@@ -60,7 +60,7 @@ impl WholeRange {
             Column::Int(a) => a.iter().flatten().for_each(add),
             Column::Float(a) => {
                 for v in (0..a.len()).filter(|row| a.is_valid(*row)).map(|row| a.value(row)) {
-                    let is_whole = v == v.trunc() && v.abs() <= EXACT_MAX;
+                    let is_whole = v == v.trunc() && v.abs() < EXACT_BOUND;
                     if !is_whole || v == 0.0 && v.is_sign_negative() {
                         return None;
                     }
@@ -70,7 +70,7 @@ impl WholeRange {
             _ => return None,
         }
         let range = range.unwrap_or(Self { least: 0, greatest: 0 });
-        (range.magnitude() as f64 <= EXACT_MAX).then_some(range)
+        ((range.magnitude() as f64) < EXACT_BOUND).then_some(range)
     }
 
     /// The range of a property, which is looked at once for a graph.
@@ -96,7 +96,7 @@ impl WholeRange {
     /// Whether so many of these numbers have an exact sum in a float, whichever they are and in whichever order.
     fn is_exact(self, numbers: u128) -> bool {
         let most = self.magnitude().max(self.greatest.abs_diff(self.least)).max(1);
-        numbers.saturating_mul(most.into()) as f64 <= EXACT_MAX
+        (numbers.saturating_mul(most.into()) as f64) < EXACT_BOUND
     }
 }
 

@@ -159,5 +159,8 @@ fn the_average_of_whole_numbers_is_that_of_their_sum() {
     // Beyond 53 bits a sum is not exact, and the mean alone is kept.
     let large = of("[9007199254740992, 9007199254740994, 9007199254740990]").unwrap();
     assert!((large - 9_007_199_254_740_992.0).abs() <= 2.0, "{large}");
+    // The sum of these is no float: added up it would lose both ones.
+    let mixed = of("[9007199254740992, 1, 1]").unwrap();
+    assert!((mixed - 3_002_399_751_580_331.5).abs() <= 0.5, "{mixed}");
     assert_eq!(of("[]"), None);
 }
