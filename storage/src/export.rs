@@ -398,6 +398,6 @@ pub(crate) fn load(meta: &Meta, blobs: &Blobs, found: &Found) -> Result<(), Stor
             return Err(e);
         }
         let overflow = writer::write_overflow(blobs, &batch)?;
-        meta.apply(&batch.ops, &overflow, blobs, false)
+        meta.apply(&batch.ops, &overflow, blobs, false).map(drop)
     })
 }

@@ -26,9 +26,10 @@ use graphlume_types::{FileId, UserId};
 use crate::blob::{BlobClass, BlobRef};
 use crate::record::{Facts, Hold, Kind};
 
-pub(crate) const FORMAT: u32 = 2;
-/// Of stores without heads, holders and sums of accounts: their indexes are made again when they are opened.
-pub(crate) const FORMAT_BEFORE: u32 = 1;
+pub(crate) const FORMAT: u32 = 3;
+/// Of stores whose indexes are made again when they are opened: 1 without heads, holders and sums of accounts, 2 with sums
+/// in which sessions do not count.
+pub(crate) const FORMATS_BEFORE: [u32; 2] = [1, 2];
 pub(crate) const FORMAT_KEY: &[u8] = b"v";
 pub(crate) const SEQ_KEY: &[u8] = b"s";
 pub(crate) const DIRTY_KEY: &[u8] = b"d";

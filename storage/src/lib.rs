@@ -67,9 +67,10 @@ pub use index::Scope;
 pub use list::{Entry, Page};
 pub use open::{Opened, Options};
 pub use record::{
-    CollectionRec, DatasetHead, DatasetRec, FileHead, FileRec, FileRef, Headed, Holder, Invitation,
-    KeyRec, Kind, LinkRec, LoginRec, Member, OrgRec, PasswordHash, Privacy, PrivacyMode, Record,
-    RecordKey, Role, SecretDigest, SessionRec, SettingRec, TableRec, TableSchema, UserRec,
+    CollectionRec, CollectionsStep, DatasetHead, DatasetRec, FileHead, FileRec, FileRef, Headed,
+    Holder, Invitation, JsonText, KeyRec, Kind, LinkRec, LoginRec, Member, OrgRec, PasswordHash,
+    Privacy, PrivacyMode, Record, RecordKey, Role, SecretDigest, SessionHead, SessionRec,
+    SettingRec, StepKey, StepRec, TableRec, TableSchema, UserRec,
 };
 pub use snapshot::{Coordinates, Kept, SnapshotHead, Snapshots};
 pub use staged_blob::{StagedBlob, StagedBlobs};

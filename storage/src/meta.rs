@@ -75,9 +75,8 @@ impl Meta {
                 self.index.insert(index::FORMAT_KEY, &known.to_be_bytes())?;
                 Ok(())
             }
-            Some(v) if *v == known.to_be_bytes() || *v == index::FORMAT_BEFORE.to_be_bytes() => {
-                Ok(())
-            }
+            Some(v) if *v == known.to_be_bytes() => Ok(()),
+            Some(v) if index::FORMATS_BEFORE.iter().any(|f| *v == f.to_be_bytes()) => Ok(()),
             Some(v) if v.len() == 4 && *v > known.to_be_bytes()[..] => Err(StoreError::Format {
                 dir: dir.to_owned(),
                 found: u32::from_be_bytes([v[0], v[1], v[2], v[3]]),
@@ -110,27 +109,40 @@ impl Meta {
         tree_key: &[u8],
         blobs: &Blobs,
     ) -> Result<Option<(Tag, Vec<u8>)>, StoreError> {
-        match guarded(|| self.records.get(tree_key))? {
-            None => Ok(None),
-            Some(value) => open_value(tree_key, &value, blobs).map(|(t, json, _)| Some((t, json))),
+        let mut value = guarded(|| self.records.get(tree_key))?;
+        loop {
+            let Some(read) = &value else { return Ok(None) };
+            match open_value(tree_key, read, blobs) {
+                Ok((tag, json, _)) => return Ok(Some((tag, json))),
+                Err(e) => {
+                    // The blob of a large record goes with the commit that replaces it.
+                    let now = guarded(|| self.records.get(tree_key))?;
+                    if now == value {
+                        return Err(e);
+                    }
+                    value = now;
+                }
+            }
         }
     }
 
     /// Applies `ops` as one transaction; not durable before [`Meta::sync`]. `overflow` is parallel to
-    /// `ops`. With `check_blobs`, every durable blob that a record newly refers to must exist.
+    /// `ops`. With `check_blobs`, every durable blob that a record newly refers to must exist. Gives the blobs that held
+    /// records which are replaced or gone now.
     pub fn apply(
         &self,
         ops: &[Op],
         overflow: &[Option<BlobRef>],
         blobs: &Blobs,
         check_blobs: bool,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<BlobRef>, StoreError> {
         let done = (&self.records, &self.index).transaction(|(records, index)| {
+            let mut left = Vec::new();
             for (op, overflow) in ops.iter().zip(overflow) {
                 let tx = Tx { records, index, blobs, check_blobs };
-                tx.apply(op, overflow.as_ref())?;
+                left.extend(tx.apply(op, overflow.as_ref())?);
             }
-            Ok(())
+            Ok(left)
         });
         done.map_err(|e| match e {
             TransactionError::Abort(e) => e,
@@ -267,7 +279,8 @@ fn abort(e: StoreError) -> Abort {
 }
 
 impl Tx<'_> {
-    fn apply(&self, op: &Op, overflow: Option<&BlobRef>) -> Result<(), Abort> {
+    /// The blob that held the record before, unless it holds it still.
+    fn apply(&self, op: &Op, overflow: Option<&BlobRef>) -> Result<Option<BlobRef>, Abort> {
         let old = self.records.get(&op.tree_key)?;
         let old = match &old {
             None => None,
@@ -275,8 +288,9 @@ impl Tx<'_> {
         };
         check_state(op, old.as_ref().map(|(tag, ..)| *tag)).map_err(abort)?;
         if matches!(op.change, Change::Check) {
-            return Ok(());
+            return Ok(None);
         }
+        let left = old.as_ref().and_then(|(.., blob)| *blob).filter(|b| Some(b) != overflow);
         let before = match &old {
             None => Entries::default(),
             Some((_, json, blob)) => {
@@ -303,7 +317,8 @@ impl Tx<'_> {
         } else {
             self.records.remove(op.tree_key.as_slice())?;
         }
-        self.move_index(&before, &after)
+        self.move_index(&before, &after)?;
+        Ok(left)
     }
 
     fn check_put(&self, kind: Kind, facts: &Facts, before: &Entries) -> Result<(), Abort> {

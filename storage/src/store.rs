@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use crossbeam::channel::{Sender, TrySendError, bounded};
-use graphlume_types::{Clock, FileId, UserId, limits};
+use graphlume_types::{Clock, FileId, SessionId, UserId, limits};
 
 use crate::batch::Batch;
 use crate::blob::Blobs;
@@ -19,7 +19,9 @@ use crate::index::{self, Scope};
 use crate::list::{self, Entry, Page};
 use crate::meta::guarded;
 use crate::open::{self, Opened, Options};
-use crate::record::{Facts, Headed, Holder, Kind, Record, RecordKey as _, holder, holder_prefix};
+use crate::record::{
+    Facts, Headed, Holder, Kind, Record, RecordKey as _, StepKey, StepRec, holder, holder_prefix,
+};
 use crate::snapshot::Snapshots;
 use crate::writer::{self, Core, Job};
 
@@ -300,6 +302,21 @@ impl Store {
         each: impl FnMut(Entry<'_, R>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
         list::walk(self, scopes, each)
+    }
+
+    /// The steps of a session that its record does not have yet, in their order.
+    ///
+    /// # Errors
+    /// `Corrupt` when one is damaged.
+    pub fn steps_of(&self, session: &SessionId) -> Result<Vec<StepRec>, StoreError> {
+        let prefix = tree_key(Kind::Step, &StepKey::prefix(session));
+        let mut found = self.inner.core.meta.records.scan_prefix(&prefix).keys();
+        let mut steps = Vec::new();
+        while let Some(key) = guarded(|| found.next().transpose())? {
+            // One that has become part of the record meanwhile is gone.
+            steps.extend(self.read::<StepRec>(&key)?.map(|(step, _)| step));
+        }
+        Ok(steps)
     }
 
     /// Whether there is such a record; its content is not verified.

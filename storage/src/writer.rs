@@ -9,14 +9,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam::channel::Receiver;
 use graphlume_types::limits;
 
-use crate::batch::{Batch, Change};
+use crate::batch::{Batch, Change, Expect, Op};
 use crate::blob::{BlobRef, Blobs};
+use crate::codec::describe;
 use crate::commit::Completer;
 use crate::commit_marker::CommitMarker;
 use crate::decoded::Decoded;
 use crate::error::StoreError;
-use crate::meta::Meta;
+use crate::meta::{Meta, guarded};
+use crate::open::holds_back;
 use crate::poison::Poison;
+use crate::record::Kind;
 use crate::snapshot::Snapshots;
 use crate::vfs::Vfs;
 
@@ -70,25 +73,28 @@ pub(crate) fn run(core: &Core, jobs: &Receiver<Job>) {
         }
         members = group.len();
         let mut answers = Vec::with_capacity(members);
+        let mut left = Vec::new();
         for job in group.drain(..) {
             match job {
                 Job::Commit(batch, completer) => {
-                    answers.push((completer, commit_one(core, batch)));
+                    let done = commit_one(core, batch);
+                    let result = done.map(|blobs| left.extend(blobs));
+                    answers.push((completer, result));
                 }
                 Job::Exclusive(work) => {
-                    finalize(core, &mut answers);
+                    finalize(core, &mut answers, &mut left);
                     if catch_unwind(AssertUnwindSafe(|| work(core))).is_err() {
                         tracing::error!("a maintenance job of the store stopped on a defect");
                     }
                 }
             }
         }
-        finalize(core, &mut answers);
+        finalize(core, &mut answers, &mut left);
     }
 }
 
-/// Applies one batch; not durable yet.
-fn commit_one(core: &Core, mut batch: Batch) -> Result<(), StoreError> {
+/// Applies one batch; not durable yet. Gives the blobs of records that are replaced or gone.
+fn commit_one(core: &Core, mut batch: Batch) -> Result<Vec<BlobRef>, StoreError> {
     core.poison.check()?;
     if core.only_reads {
         return Err(StoreError::ReadOnly { dir: core.dir.clone() });
@@ -98,6 +104,7 @@ fn commit_one(core: &Core, mut batch: Batch) -> Result<(), StoreError> {
     }
     let puts = batch.ops.iter().any(|op| matches!(op.change, Change::Put { .. }));
     check_space(core, puts)?;
+    with_steps(core, &mut batch)?;
     // Nothing of the batch is applied yet, so that a failure here is the batch's alone.
     let overflow = write_overflow(&core.blobs, &batch)?;
     let applied = catch_unwind(AssertUnwindSafe(|| {
@@ -113,9 +120,34 @@ fn commit_one(core: &Core, mut batch: Batch) -> Result<(), StoreError> {
         Ok(result) => result,
         Err(_) => {
             core.poison.set("write records", &"the engine stopped on a defect");
-            core.poison.check()
+            core.poison.check().map(|()| Vec::new())
         }
     }
+}
+
+/// A session that is deleted takes its steps along. Records change on this thread alone, so that no step can come between.
+fn with_steps(core: &Core, batch: &mut Batch) -> Result<(), StoreError> {
+    let mut steps = Vec::new();
+    for op in batch.ops.iter().filter(|op| op.kind == Kind::Session) {
+        if !matches!(op.change, Change::Delete) {
+            continue;
+        }
+        let mut prefix = vec![Kind::Step.tag()];
+        prefix.extend_from_slice(&op.tree_key[1..]);
+        prefix.push(0);
+        let mut found = core.meta.records.scan_prefix(&prefix).keys();
+        while let Some(key) = guarded(|| found.next().transpose())? {
+            steps.push(key.to_vec());
+        }
+    }
+    batch.ops.extend(steps.into_iter().map(|tree_key| Op {
+        kind: Kind::Step,
+        key_text: describe(&tree_key),
+        tree_key,
+        expect: Expect::Anything,
+        change: Change::Delete,
+    }));
+    Ok(())
 }
 
 /// Deletions are let through longer than additions, for they are how room is made.
@@ -151,7 +183,11 @@ pub(crate) fn write_overflow(
 
 /// Makes the applied batches durable, then answers. Refusals wait for the sync as well: they may rest
 /// on a change that is not durable before it.
-fn finalize(core: &Core, answers: &mut Vec<(Completer, Result<(), StoreError>)>) {
+fn finalize(
+    core: &Core,
+    answers: &mut Vec<(Completer, Result<(), StoreError>)>,
+    left: &mut Vec<BlobRef>,
+) {
     let applied = answers.iter().filter(|(_, r)| r.is_ok()).count();
     let mut synced = core.poison.check();
     if applied > 0 && synced.is_ok() {
@@ -170,5 +206,26 @@ fn finalize(core: &Core, answers: &mut Vec<(Completer, Result<(), StoreError>)>)
     for (completer, result) in answers.drain(..) {
         let durable = if result.is_ok() && synced.is_err() { core.poison.check() } else { result };
         completer.complete(durable);
+    }
+    let left = std::mem::take(left);
+    if synced.is_ok() && !left.is_empty() {
+        drop_left(core, &left);
+    }
+}
+
+/// Removes blobs that held records and hold none any more; what is not removed now is the next sweep's. Where records were
+/// lost, blobs stay as [`crate::sweep`] leaves them.
+fn drop_left(core: &Core, left: &[BlobRef]) {
+    if !matches!(holds_back(&core.dir), Ok(false)) {
+        return;
+    }
+    for blob in left {
+        let done = core.meta.is_referenced(blob).and_then(|needed| match needed {
+            true => Ok(()),
+            false => core.blobs.remove(blob),
+        });
+        if let Err(e) = done {
+            tracing::warn!(error = %e, "the file of a replaced record stays until the next sweep");
+        }
     }
 }

@@ -92,6 +92,7 @@ commands! {
     Groups = cmd::groups::Groups,
     Depth = cmd::depth::Depth,
     Filter = cmd::facets::FilterPicture,
+    PictureParts = cmd::facets::PictureParts,
     Histograms = cmd::facets::Histograms,
     FacetColumns = cmd::facets::FacetColumns,
     Find = cmd::facets::Find,

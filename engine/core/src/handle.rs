@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_channel::oneshot;
 use graphlume_expr::QueryError;
 use graphlume_scene::SearchHit;
-use graphlume_types::{CancelReason, CancelToken, DatasetId, MemoryConsumer, SessionId};
+use graphlume_types::{Budget, CancelReason, CancelToken, DatasetId, MemoryConsumer, SessionId};
 use serde_json::Value;
 
 use crate::cmd;
@@ -142,6 +142,12 @@ impl EngineHandle {
     #[must_use]
     pub fn query_memory_max(&self) -> u64 {
         self.ctx.query_memory_max()
+    }
+
+    /// The memory of `--memory`, for what others hold in it.
+    #[must_use]
+    pub fn memory_budget(&self) -> Budget {
+        self.ctx.budget.clone()
     }
 
     /// Memory for an answer that is not a query's: lists of files and datasets take it. It counts against the budget of

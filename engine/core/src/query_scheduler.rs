@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use graphlume_types::limits::{
     QUERIES_LONG_AT_ONCE, QUERIES_MAX, QUERIES_PER_USER_MAX, QUERY_TURN_MILLIS, QUERY_TURNS_AT_ONCE,
 };
-use graphlume_types::{CancelToken, UserId};
+use graphlume_types::{Caller, CancelToken};
 
 use crate::context::EngineContext;
 use crate::error::EngineError;
@@ -32,6 +32,16 @@ pub(crate) enum Quantum {
     For(Duration),
     /// To its end.
     Unlimited,
+}
+
+impl Quantum {
+    /// The token of a turn.
+    pub(crate) fn token(self, cancel: &CancelToken) -> CancelToken {
+        match self {
+            Self::For(time) => cancel.turn(Instant::now() + time),
+            Self::Unlimited => cancel.clone(),
+        }
+    }
 }
 
 /// Priority levels.
@@ -57,7 +67,7 @@ pub(crate) enum Progress {
 }
 
 struct Waiting {
-    user: Option<UserId>,
+    user: Caller,
     cancel: CancelToken,
     work: Work,
 }
@@ -65,7 +75,7 @@ struct Waiting {
 #[derive(Default)]
 struct PriorityLevel {
     waiting: VecDeque<Waiting>,
-    running: Vec<Option<UserId>>,
+    running: Vec<Caller>,
 }
 
 impl PriorityLevel {
@@ -91,13 +101,13 @@ impl PriorityLevel {
         free
     }
 
-    fn done(&mut self, user: Option<UserId>) {
+    fn done(&mut self, user: Caller) {
         if let Some(at) = self.running.iter().position(|u| *u == user) {
             self.running.swap_remove(at);
         }
     }
 
-    fn count(&self, user: Option<UserId>) -> usize {
+    fn count(&self, user: Caller) -> usize {
         self.waiting.iter().filter(|w| w.user == user).count()
             + self.running.iter().filter(|u| **u == user).count()
     }
@@ -115,7 +125,7 @@ struct State {
 
 impl State {
     /// Queries of a user that wait or run.
-    fn count(&self, user: Option<UserId>) -> usize {
+    fn count(&self, user: Caller) -> usize {
         self.levels.iter().map(|level| level.count(user)).sum()
     }
 
@@ -203,7 +213,7 @@ impl QueryScheduler {
     ///
     /// # Errors
     /// [`EngineError::Busy`] when the user, or all together, have too many.
-    pub(crate) fn check_room(&self, user: Option<UserId>) -> Result<(), EngineError> {
+    pub(crate) fn check_room(&self, user: Caller) -> Result<(), EngineError> {
         let state = self.queue.state();
         if state.count(user) >= QUERIES_PER_USER_MAX {
             let limit = QUERIES_PER_USER_MAX;
@@ -216,7 +226,7 @@ impl QueryScheduler {
     }
 
     /// Takes a query in. Ask [`QueryScheduler::check_room`] first.
-    pub(crate) fn submit(&self, user: Option<UserId>, cancel: CancelToken, work: Work) {
+    pub(crate) fn submit(&self, user: Caller, cancel: CancelToken, work: Work) {
         let mut state = self.queue.state();
         if !state.closed {
             // Also for one that cannot begin yet: a thread has to know that its time may end.
@@ -315,8 +325,8 @@ mod tests {
         Arc::new(EngineContext::new(config, clock, Err(Arc::from("a test")), 1))
     }
 
-    fn user(n: u64) -> Option<UserId> {
-        Some(UserId(n))
+    fn user(n: u64) -> Caller {
+        Caller::User(graphlume_types::UserId(n))
     }
 
     #[test]

@@ -18,8 +18,10 @@ pub(crate) struct WorkerPools {
     pub(crate) layouts: WorkerPool,
     /// Slices of layouts on the GPU.
     pub(crate) device: WorkerPool,
-    /// Reads graphs: cards, searches, edges, collections.
+    /// Reads graphs where that takes milliseconds: cards, names, searches, edges.
     pub(crate) readers: WorkerPool,
+    /// Draws pictures: one at a time, with threads of its own to compute on, at low priority.
+    pub(crate) pictures: WorkerPool,
     /// What no caller waits for: communities, freeing device memory.
     pub(crate) background: WorkerPool,
     /// Writes checkpoints, one after the other.
@@ -47,6 +49,7 @@ impl Scheduler {
             // One at a time: what runs on the device runs on one stream after the other anyway.
             device: pool("device", 1, 2)?,
             readers: pool("query", config.query_threads, limits::JOBS_QUEUED_MAX)?,
+            pictures: WorkerPool::apart("picture", limits::JOBS_QUEUED_MAX, ctx)?,
             background: pool("background", 1, limits::JOBS_QUEUED_MAX)?,
             checkpoint_writers: pool("keep", 1, limits::JOBS_QUEUED_MAX)?,
             checkpoint_readers: pool("restore", 1, limits::JOBS_QUEUED_MAX)?,
@@ -69,7 +72,8 @@ impl Scheduler {
 
     /// Jobs and queries that wait, without loads and layouts.
     pub(crate) fn jobs_waiting(&self) -> usize {
-        self.pools.readers.depth() + self.queries.depth() + self.pools.background.depth()
+        let pools = [&self.pools.readers, &self.pools.pictures, &self.pools.background];
+        self.queries.depth() + pools.map(WorkerPool::depth).into_iter().sum::<usize>()
     }
 
     /// Lets the threads go and waits for them, except for those that may not come back.
@@ -83,6 +87,7 @@ impl Scheduler {
         let pools = [
             &mut self.pools.layouts,
             &mut self.pools.readers,
+            &mut self.pools.pictures,
             &mut self.pools.background,
             &mut self.pools.checkpoint_writers,
             &mut self.pools.checkpoint_readers,

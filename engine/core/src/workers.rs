@@ -10,6 +10,7 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 
 use crate::context::EngineContext;
 use crate::error::EngineError;
+use crate::thread_priority::lower_priority;
 
 /// Work for a thread that is not the loop. What it finds out, it tells through a reply or a
 /// [`Report`](crate::report::Report) of its own.
@@ -42,6 +43,12 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
+fn set_low() {
+    if let Err(e) = lower_priority() {
+        tracing::warn!(error = %e, "pictures are drawn at normal priority");
+    }
+}
+
 fn serve(jobs: &Receiver<Job>, ctx: &EngineContext) {
     for Job { what, run } in jobs {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
@@ -71,6 +78,40 @@ impl WorkerPool {
             );
         }
         Ok(Self { name, sender: Some(sender), limit, threads })
+    }
+
+    /// One thread of low priority with a pool of its own to compute in, so that what it does in parallel holds up no thread
+    /// of others.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub(crate) fn apart(
+        name: &'static str,
+        limit: usize,
+        ctx: &Arc<EngineContext>,
+    ) -> std::io::Result<Self> {
+        let (sender, jobs) = bounded(limit);
+        let (built, ready) = bounded(1);
+        let ctx = ctx.clone();
+        let thread = std::thread::Builder::new().name(format!("gl-{name}-0"));
+        let thread = thread.spawn(move || {
+            set_low();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(ctx.threads())
+                .use_current_thread()
+                .thread_name(move |n| format!("gl-{name}-0-{n}"))
+                .start_handler(|_| set_low())
+                .build();
+            match pool {
+                Ok(pool) => {
+                    let _ = built.send(Ok(()));
+                    pool.install(|| serve(&jobs, &ctx));
+                }
+                Err(e) => drop(built.send(Err(std::io::Error::other(e)))),
+            }
+        })?;
+        ready.recv().map_err(std::io::Error::other)??;
+        Ok(Self { name, sender: Some(sender), limit, threads: vec![thread] })
     }
 
     /// Whether another job fits. Only the loop submits, so the answer holds until it does.

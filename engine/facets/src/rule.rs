@@ -9,7 +9,6 @@ use flate2::Compression;
 use flate2::read::{DeflateDecoder, DeflateEncoder};
 use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_scene::Bits;
-use graphlume_types::limits::RULE_NODES_BYTES_MAX;
 use serde_json::Value;
 
 /// Nodes or edges.
@@ -123,12 +122,13 @@ impl FilterSet {
 }
 
 impl Rule {
-    /// Reads a rule of a session's document.
+    /// Reads a rule of a session's document. A set of nodes may unpack to `set_bytes_max` bytes, a bit for each node of the
+    /// graph ([`NodeBytes::bytes_of`]); what packs more is refused before it is unpacked any further.
     ///
     /// # Errors
     /// [`QueryError`] that names the field, its value and what to write instead. What depends on the graph, such as the
     /// names of columns, is checked when the rule is evaluated.
-    pub fn of_json(json: &Value) -> Result<Self, QueryError> {
+    pub fn of_json(json: &Value, set_bytes_max: u64) -> Result<Self, QueryError> {
         let Some((kind, value)) =
             json.as_object().filter(|o| o.len() == 1).and_then(|o| o.iter().next())
         else {
@@ -141,9 +141,9 @@ impl Rule {
         Ok(match kind.as_str() {
             "expr" => Self::Expr(text(value, "expr")?),
             "brush" => Self::Brush(brush(value)?),
-            "nodes" => Self::Nodes(NodeBytes::of_json(value, "nodes")?),
+            "nodes" => Self::Nodes(NodeBytes::of_json(value, "nodes", set_bytes_max)?),
             "ego" => {
-                let nodes = NodeBytes::of_json(&value["nodes"], "ego.nodes")?;
+                let nodes = NodeBytes::of_json(&value["nodes"], "ego.nodes", set_bytes_max)?;
                 let hops = value["hops"].as_u64().and_then(|hops| u32::try_from(hops).ok());
                 let hops = hops.ok_or_else(|| {
                     wrong("ego.hops", &value["hops"], "a whole number of hops, for example 1")
@@ -181,22 +181,48 @@ impl Rule {
     }
 
     /// Whether finding what it means may take as long as a query: such a filter is left alone while it is off.
-    pub(crate) const fn is_query(&self) -> bool {
+    #[must_use]
+    pub const fn is_query(&self) -> bool {
         matches!(self, Self::Cypher(_) | Self::Gfql(_))
     }
 
-    /// Bytes that it takes.
-    pub(crate) fn bytes(&self) -> u64 {
+    /// Bytes that it takes once it is read, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         match self {
             Self::Expr(text) | Self::Cypher(text) => text.len() as u64,
             Self::Nodes(NodeBytes(bytes)) | Self::Ego(NodeBytes(bytes), _) => bytes.len() as u64,
             Self::Brush(brush) => match &brush.kept {
                 Kept::Range(_) => 16,
-                Kept::Values(values) => values.len() as u64 * 48,
+                Kept::Values(values) => values.iter().map(bytes_of_value).sum(),
             },
-            Self::Gfql(query) => query.to_string().len() as u64,
+            Self::Gfql(query) => bytes_of_json(query),
         }
     }
+}
+
+/// Bytes of a value of a brush.
+fn bytes_of_value(value: &Scalar) -> u64 {
+    let text = match value {
+        // The text with its two counters.
+        Scalar::Text(text) => text.len() + 16,
+        _ => 0,
+    };
+    (size_of::<Scalar>() + text) as u64
+}
+
+/// Bytes of a JSON value as it is kept in memory, about.
+fn bytes_of_json(value: &Value) -> u64 {
+    const OF_MEMBER: u64 = 64;
+    let inside: u64 = match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(list) => list.iter().map(bytes_of_json).sum(),
+        Value::Object(map) => {
+            map.iter().map(|(key, v)| OF_MEMBER + key.len() as u64 + bytes_of_json(v)).sum()
+        }
+        _ => 0,
+    };
+    size_of::<Value>() as u64 + inside
 }
 
 fn wrong(field: &str, value: &Value, wanted: &str) -> QueryError {
@@ -229,7 +255,7 @@ fn brush(value: &Value) -> Result<Brush, QueryError> {
         (None, Some(values)) => {
             let list = values.as_array().map(|list| list.iter().map(Scalar::from_json).collect());
             match list {
-                Some(Some(list)) => Kept::Values(list),
+                Some(Some(list)) => Kept::Values(distinct(list)),
                 _ => {
                     return Err(wrong(
                         "brush.values",
@@ -250,11 +276,25 @@ fn brush(value: &Value) -> Result<Brush, QueryError> {
     Ok(Brush { axis, column, kept })
 }
 
+/// The same values, each once and in order: two brushes that keep the same values are the same rule.
+fn distinct(mut list: Vec<Scalar>) -> Vec<Scalar> {
+    list.sort_by(|a, b| a.rank().cmp(&b.rank()).then(a.order(b)));
+    list.dedup_by(|a, b| a == b);
+    list.shrink_to_fit();
+    list
+}
+
 impl NodeBytes {
-    /// A set of nodes as rules name it: base64 of deflated bytes (RFC 1951).
+    /// Bytes of a set of the nodes of a graph with `nodes` of them.
     #[must_use]
-    pub fn pack(nodes: &Bits) -> String {
-        let bytes: Vec<u8> = nodes.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    pub const fn bytes_of(nodes: u32) -> u64 {
+        nodes.div_ceil(8) as u64
+    }
+
+    /// A set of the nodes of a graph with `count` of them as rules name it: base64 of deflated bytes (RFC 1951).
+    #[must_use]
+    pub fn pack(nodes: &Bits, count: u32) -> String {
+        let bytes = nodes.bytes(count);
         let mut packed = Vec::new();
         // Reading from memory cannot fail.
         let _ = DeflateEncoder::new(bytes.as_slice(), Compression::fast()).read_to_end(&mut packed);
@@ -262,16 +302,24 @@ impl NodeBytes {
     }
 
     /// Reads base64 of deflated bytes (RFC 1951).
-    fn of_json(value: &Value, field: &str) -> Result<Self, QueryError> {
+    fn of_json(value: &Value, field: &str, bytes_max: u64) -> Result<Self, QueryError> {
         let wanted = "base64 of a deflated set of bits, one for each node";
         let packed = value.as_str().and_then(|text| STANDARD.decode(text).ok());
         let packed = packed.ok_or_else(|| wrong(field, value, wanted))?;
         let mut bytes = Vec::new();
-        let bytes_max = RULE_NODES_BYTES_MAX;
-        let read =
-            DeflateDecoder::new(packed.as_slice()).take(bytes_max + 1).read_to_end(&mut bytes);
-        if read.is_err() || bytes.len() as u64 > bytes_max {
+        let read = DeflateDecoder::new(packed.as_slice())
+            .take(bytes_max.saturating_add(1))
+            .read_to_end(&mut bytes);
+        if read.is_err() {
             return Err(wrong(field, value, wanted));
+        }
+        if bytes.len() as u64 > bytes_max {
+            let text = format!(
+                "{field} unpacks to more than {bytes_max} bytes, a bit for each node: the set is of another graph"
+            );
+            return Err(QueryError::new(ErrorCode::Type, text)
+                .field(field)
+                .suggest("select the nodes again"));
         }
         Ok(Self(bytes.into()))
     }
@@ -294,15 +342,22 @@ mod tests {
 
     #[test]
     fn every_kind_of_rule_is_read() {
-        let read = |json: Value| Rule::of_json(&json).unwrap();
+        let read = |json: Value| Rule::of_json(&json, 3).unwrap();
         assert_eq!(read(json!({"expr": "a = 1"})), Rule::Expr("a = 1".to_owned()));
         let range = json!({"brush": {"axis": "edge", "column": "w", "range": [1, 2.5]}});
         let brush =
             |axis, column: &str, kept| Rule::Brush(Brush { axis, column: column.to_owned(), kept });
         assert_eq!(read(range), brush(Axis::Edge, "w", Kept::Range([1.0, 2.5])));
-        let values = json!({"brush": {"axis": "node", "column": "k", "values": ["a", null, 3]}});
-        let kept = Kept::Values(vec![Scalar::text("a"), Scalar::Null, Scalar::Int(3)]);
-        assert_eq!(read(values), brush(Axis::Node, "k", kept));
+        let values =
+            json!({"brush": {"axis": "node", "column": "k", "values": ["a", null, 3, "a", 3]}});
+        let Rule::Brush(found) = read(values) else { panic!("a brush") };
+        let Kept::Values(found) = found.kept else { panic!("values") };
+        assert_eq!(found.len(), 3, "each once");
+        for value in [Scalar::text("a"), Scalar::Null, Scalar::Int(3)] {
+            assert!(found.contains(&value), "{value:?}");
+        }
+        let many = json!({"brush": {"axis": "node", "column": "k", "values": vec![7; 100_000]}});
+        assert!(read(many).bytes() < 100);
         let nodes = NodeBytes(vec![5, 0, 1].into());
         assert_eq!(read(json!({"nodes": packed(&[5, 0, 1])})), Rule::Nodes(nodes.clone()));
         assert_eq!(
@@ -339,6 +394,7 @@ mod tests {
                 "brush.values must be a list",
             ),
             (json!({"nodes": "??"}), "nodes must be base64"),
+            (json!({"nodes": packed(&[0; 1 << 22])}), "nodes unpacks to more than 3 bytes"),
             (json!({"nodes": STANDARD.encode([255, 255, 255])}), "nodes must be base64"),
             (
                 json!({"ego": {"nodes": packed(&[1]), "hops": -1}}),
@@ -346,7 +402,7 @@ mod tests {
             ),
             (json!({"gfql": [{"type": "Nodes"}]}), "Nodes"),
         ] {
-            let error = Rule::of_json(&json).unwrap_err().to_string();
+            let error = Rule::of_json(&json, 3).unwrap_err().to_string();
             assert!(error.contains(said), "{json}: {error}");
         }
     }

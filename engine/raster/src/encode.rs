@@ -178,8 +178,12 @@ fn inked([r, g, b, a]: [f32; 4], weight: f32) -> [f32; 4] {
 
 /// Pixels as bytes, colours not multiplied with their opacity.
 fn bytes(band: &Band) -> Vec<u8> {
-    let byte = |x: f32| (x * 255.0).round().clamp(0.0, 255.0) as u8;
+    // The cast ends at 0 and 255.
+    let byte = |x: f32| (x * 255.0 + 0.5) as u8;
     let pixel = |p: &[f32; 4]| {
+        if p[3] == 1.0 {
+            return [byte(p[0]), byte(p[1]), byte(p[2]), 255];
+        }
         let a = p[3].clamp(0.0, 1.0);
         let back = if a > 0.0 { 1.0 / a } else { 0.0 };
         [byte(p[0] * back), byte(p[1] * back), byte(p[2] * back), byte(a)]

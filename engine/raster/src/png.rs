@@ -9,8 +9,12 @@ const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
 /// Kinds of colour: red, green and blue, without and with opacity.
 const RGB: u8 = 2;
 const RGBA: u8 = 6;
-/// Filters of a row that are tried: the difference to the byte on the left, to that above, and to what Paeth predicts.
-const FILTERS: [u8; 3] = [1, 2, 4];
+/// The filter that takes the difference to the byte above.
+const UP: u8 = 2;
+/// Other filters that are tried: the difference to the byte on the left, and to what Paeth predicts.
+const OTHERS: [u8; 2] = [1, 4];
+/// A row whose differences to that above are less than one for so many bytes needs no other filter.
+const NEARLY: u64 = 8;
 
 /// A file in the making.
 pub(crate) struct Writer {
@@ -41,18 +45,29 @@ impl Writer {
         for row in pixels.chunks_exact(4 * self.width) {
             let row: Vec<u8> =
                 row.as_chunks::<4>().0.iter().flat_map(|p| p[..bytes].iter().copied()).collect();
-            // The filter whose differences are smallest usually compresses best.
-            let tried = FILTERS.map(|filter| (filter, filtered(filter, &row, &self.above, bytes)));
-            let size = |bytes: &[u8]| -> u64 {
-                bytes.iter().map(|b| u64::from((*b as i8).unsigned_abs())).sum()
-            };
-            if let Some((filter, best)) = tried.iter().min_by_key(|(_, bytes)| size(bytes)) {
-                self.packed.write_all(&[*filter])?;
-                self.packed.write_all(best)?;
-            }
+            let (filter, best) = self.best(&row, bytes);
+            self.packed.write_all(&[filter])?;
+            self.packed.write_all(&best)?;
             self.above = row;
         }
         Ok(())
+    }
+
+    /// The filter whose differences are smallest, which usually compresses best, and these.
+    fn best(&self, row: &[u8], bytes: usize) -> (u8, Vec<u8>) {
+        let size = |bytes: &[u8]| -> u64 {
+            bytes.iter().map(|b| u64::from((*b as i8).unsigned_abs())).sum()
+        };
+        let up: Vec<u8> = row.iter().zip(&self.above).map(|(b, a)| b.wrapping_sub(*a)).collect();
+        let of_up = size(&up);
+        // A row of background is nearly that above.
+        if of_up * NEARLY <= row.len() as u64 {
+            return (UP, up);
+        }
+        let others = OTHERS.map(|filter| (filter, filtered(filter, row, &self.above, bytes)));
+        let sized = others.into_iter().map(|(filter, row)| (size(&row), filter, row));
+        let (_, filter, best) = sized.fold((of_up, UP, up), |a, b| if b.0 < a.0 { b } else { a });
+        (filter, best)
     }
 
     /// The whole file.
@@ -70,7 +85,6 @@ fn filtered(filter: u8, row: &[u8], above: &[u8], bytes: usize) -> Vec<u8> {
         let (left, up) = (before(row, i), above[i]);
         byte.wrapping_sub(match filter {
             1 => left,
-            2 => up,
             _ => paeth(left, up, before(above, i)),
         })
     };

@@ -70,26 +70,43 @@ pub(crate) fn cover(ink: f32, scale: f32) -> f32 {
 impl Tone {
     /// Turns the ink of a band into colours, multiplied with their opacity, over the background or over nothing.
     pub(crate) fn map(&self, band: &mut Band) {
-        let [center, edge] = self.back;
         let aspect = band.columns as f32 / self.height.max(1) as f32;
-        let far = 0.5 * aspect.hypot(1.0);
-        for (i, pixel) in band.pixels.iter_mut().enumerate() {
-            let ink = *pixel;
-            let cover = cover(ink[3], self.scale) * self.opacity;
-            let color = [0, 1, 2].map(|c| ink[c] / ink[3].max(1e-5));
-            if self.clear {
-                *pixel = [color[0] * cover, color[1] * cover, color[2] * cover, cover];
-                continue;
+        let far = (0.5 * aspect.hypot(1.0)).max(1e-3);
+        let square = |x: f32| x * x;
+        let across = |i: usize| square(((i as f32 + 0.5) / band.columns as f32 - 0.5) * aspect);
+        let across: Vec<f32> = (0..band.columns).map(across).collect();
+        let first = band.first;
+        for (row, pixels) in band.pixels.chunks_mut(band.columns.max(1)).enumerate() {
+            let down = square(((first + row) as f32 + 0.5) / self.height as f32 - 0.5);
+            for (pixel, across) in pixels.iter_mut().zip(&across) {
+                let ink = *pixel;
+                if ink == [0.0; 4] {
+                    // Most of a picture has none.
+                    if !self.clear {
+                        let [r, g, b] = self.ground(across + down, far);
+                        *pixel = [r, g, b, 1.0];
+                    }
+                    continue;
+                }
+                let cover = cover(ink[3], self.scale) * self.opacity;
+                let color = [0, 1, 2].map(|c| ink[c] / ink[3].max(1e-5));
+                if self.clear {
+                    *pixel = [color[0] * cover, color[1] * cover, color[2] * cover, cover];
+                    continue;
+                }
+                let back = self.ground(across + down, far);
+                let [r, g, b] = [0, 1, 2].map(|c| back[c] + (color[c] - back[c]) * cover);
+                *pixel = [r, g, b, 1.0];
             }
-            let x = ((i % band.columns) as f32 + 0.5) / band.columns as f32 - 0.5;
-            let y = ((band.first + i / band.columns) as f32 + 0.5) / self.height as f32 - 0.5;
-            let d = ((x * aspect).hypot(y) / far.max(1e-3)).clamp(0.0, 1.0);
-            let t = d * d * (3.0 - 2.0 * d);
-            let mixed = [0, 1, 2].map(|c| {
-                let back = center[c] + (edge[c] - center[c]) * t;
-                back + (color[c] - back) * cover
-            });
-            *pixel = [mixed[0], mixed[1], mixed[2], 1.0];
         }
+    }
+
+    /// The background at a place whose distance from the middle has this square; the corners are `far`.
+    #[inline]
+    fn ground(&self, square: f32, far: f32) -> [f32; 3] {
+        let [center, edge] = self.back;
+        let d = (square.sqrt() / far).min(1.0);
+        let t = d * d * (3.0 - 2.0 * d);
+        [0, 1, 2].map(|c| center[c] + (edge[c] - center[c]) * t)
     }
 }

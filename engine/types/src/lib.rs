@@ -6,6 +6,7 @@
 pub mod address;
 pub mod budget;
 pub mod calendar;
+pub mod caller;
 pub mod cancel;
 pub mod clock;
 pub mod code;
@@ -23,6 +24,7 @@ pub mod tuning;
 pub use budget::{
     Budget, MakeRoom, MemoryConsumer, MemoryReservation, Reservation, ResourcesExhausted,
 };
+pub use caller::Caller;
 pub use cancel::{CancelReason, CancelToken, Cancelled};
 pub use clock::{Clock, SystemClock, TestClock};
 pub use code::{Code, Coded};

@@ -307,20 +307,47 @@ pub const LOADS_QUEUED_MAX: usize = 1_024;
 pub const PINS_MAX: usize = 10_000;
 /// Entries of the document of one visualization: filters, encodings, collections, pins, settings.
 pub const DOCUMENT_ENTRIES_MAX: usize = PINS_MAX + 1_000;
-/// Bytes of the document of one visualization.
+/// Bytes of JSON of the document of a visualization that an account owns.
 pub const DOCUMENT_BYTES_MAX: usize = 4 << 20;
-/// Bytes of what one page changes for itself alone, and of what of that it can take back.
-pub const OWN_DOCUMENT_BYTES_MAX: usize = 256 << 10;
+/// The same for one that nobody owns.
+pub const DOCUMENT_OF_NOBODY_BYTES_MAX: usize = 512 << 10;
+/// Bytes of memory that the sets of nodes and brushed values of one document unpack to.
+pub const DOCUMENT_UNPACKED_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of memory of the documents of one account that are in memory: entries, what can be taken back, what pages have
+/// yet to be told. Those that no page shows are read again when they are needed.
+pub const DOCUMENTS_PER_USER_BYTES_MAX: u64 = 64 << 20;
+/// The same for all documents that nobody owns, together.
+pub const DOCUMENTS_OF_NOBODY_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of JSON of what one page changes for itself alone, and of what of that it can take back.
+pub const OWN_DOCUMENT_BYTES_MAX: usize = 64 << 10;
+/// Steps for itself alone that a page can take back.
+pub const OWN_STEPS_MAX: usize = 20;
+/// Bytes of memory of what all pages of one visualization change for themselves alone.
+pub const OWN_DOCUMENTS_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of the mapping of an encoding of a document.
+pub const ENCODING_MAPPING_BYTES_MAX: usize = 64 << 10;
+/// Colours of an encoding of a document.
+pub const ENCODING_COLORS_MAX: usize = 1_000;
 /// Bytes of one entry of a document.
 pub const DOCUMENT_VALUE_BYTES_MAX: usize = 512 << 10;
 /// Bytes of what can be taken back in one visualization.
-pub const HISTORY_BYTES_MAX: usize = 8 << 20;
+pub const HISTORY_BYTES_MAX: usize = 4 << 20;
 /// Steps that can be taken back in one visualization.
 pub const HISTORY_STEPS_MAX: usize = 500;
 /// Steps that a page may have missed and still gets one by one.
 pub const STEPS_TOLD_MAX: usize = 1_000;
-/// Bytes of a set of nodes in a rule, a bit for each node.
-pub const RULE_NODES_BYTES_MAX: u64 = 4 << 20;
+/// Requests that may wait long (for a turn among queries, a layout, groups) of one account at a time.
+pub const WAITING_PER_USER_MAX: usize = 32;
+/// The same of one address, of callers without an account.
+pub const WAITING_PER_ADDRESS_MAX: usize = 8;
+/// The same of all callers without an account together.
+pub const STRANGERS_WAITING_MAX: usize = 32;
+/// Requests of one caller that wait to be among them; others are refused at once.
+pub const WAITING_QUEUED_MAX: usize = 64;
+/// Pictures that are drawn at once, or wait to be drawn, of all sessions together.
+pub const PICTURES_MAX: usize = 16;
+/// The same of one account; of one address it is one.
+pub const PICTURES_PER_USER_MAX: usize = 4;
 /// Histograms of one request of a page.
 pub const HISTOGRAMS_ASKED_MAX: usize = 32;
 /// Results of one search.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use graphlume_types::Caller;
 use http::header::{ACCEPT, EXPECT};
 
 use crate::body::{self, Leftover};
@@ -79,6 +80,13 @@ async fn handle(shell: &Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
         }
         Handler::Viewer(run) | Handler::Visitor(run) => {
             let who = req.viewer(&shell.service)?;
+            let _place = match req.hit.route.waits {
+                true => {
+                    let caller = Caller::from(who.user()).or_stranger(req.client(shell));
+                    Some(shell.waiters.place(caller).await?)
+                }
+                false => None,
+            };
             run(s, req, who).await
         }
         Handler::Stream(run) => {

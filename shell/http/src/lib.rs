@@ -40,6 +40,7 @@ mod sign_in;
 mod standby;
 pub mod status;
 mod table;
+mod waiters;
 mod ws;
 
 pub use config::{

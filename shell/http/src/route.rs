@@ -168,6 +168,8 @@ pub struct Route {
     /// Whether the request counts against the limit of requests in progress. Health must answer while the server is full,
     /// and an open stream is idle nearly all the time.
     pub(crate) is_shed: bool,
+    /// Whether it may wait long for others; see [`crate::waiters`].
+    pub(crate) waits: bool,
     /// Whether a GET changes something, as the interface has it. Such a route takes its credential from a header alone,
     /// which no foreign page can make a browser send, and answers no HEAD.
     pub(crate) changes_on_get: bool,
@@ -207,6 +209,7 @@ impl Route {
             doc,
             is_health: false,
             is_shed: true,
+            waits: false,
             changes_on_get: false,
             only_reads: false,
             is_stream: false,
@@ -269,6 +272,12 @@ impl Route {
     pub(crate) const fn unshed(mut self) -> Self {
         self.is_shed = false;
         self
+    }
+
+    /// See [`Route::waits`].
+    pub(crate) const fn waiting(mut self) -> Self {
+        self.waits = true;
+        self.unshed()
     }
 
     /// See [`Route::is_health`].

@@ -37,6 +37,7 @@ use crate::route::{Auth, Listener, Route};
 use crate::router::{Router, router};
 use crate::sent::Sent;
 use crate::status::{ApiError, Problem};
+use crate::waiters::Waiters;
 
 /// The name of the header that carries a request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -57,6 +58,8 @@ pub(crate) struct Shell {
     /// Work that outlives its request: websockets.
     pub(crate) tasks: TaskTracker,
     in_flight: Arc<Semaphore>,
+    /// Places of requests that may wait long.
+    pub(crate) waiters: Waiters,
     headers: SafetyHeaders,
     router: OnceLock<Router>,
     /// Whether it was said that a proxy is not believed.
@@ -99,6 +102,7 @@ impl Shell {
         };
         let shell = Arc::new(Self {
             in_flight: Arc::new(Semaphore::new(config.requests_in_flight_max)),
+            waiters: Waiters::new(),
             config,
             service,
             metrics: Metrics::new(),

@@ -9,7 +9,7 @@ use graphlume_identity::IdentityError;
 use graphlume_ingest::IngestError;
 use graphlume_storage::StoreError;
 use graphlume_table::{HypergraphError, TableError};
-use graphlume_types::{Code, Coded, IdError};
+use graphlume_types::{Code, Coded, IdError, ResourcesExhausted};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -62,6 +62,11 @@ pub enum ServiceError {
         /// Bytes of one body.
         limit: u64,
     },
+    /// The memory that pays for what is asked is used up.
+    #[error(
+        "{0}: remove filters or collections, close pages that are not needed, or try again later"
+    )]
+    Unpaid(ResourcesExhausted),
     /// The account holds as much as it may.
     #[error("{0}")]
     Quota(String),
@@ -221,7 +226,7 @@ impl Coded for ServiceError {
     fn code(&self) -> Code {
         match self {
             Self::Invalid { .. } | Self::Refused { .. } => Code::InvalidArgument,
-            Self::Busy { .. } => Code::Exhausted,
+            Self::Busy { .. } | Self::Unpaid(_) => Code::Exhausted,
             Self::Forbidden(_) => Code::Forbidden,
             Self::NotFound { .. } => Code::NotFound,
             Self::Conflict(_) => Code::Conflict,
@@ -242,6 +247,7 @@ impl Coded for ServiceError {
             Self::Invalid { .. } => "invalid-argument",
             Self::Refused { slug, .. } => slug,
             Self::Busy { .. } => "busy",
+            Self::Unpaid(_) => "memory-full",
             Self::Forbidden(_) => "forbidden",
             Self::NotFound { .. } => "not-found",
             Self::Conflict(_) => "conflict",

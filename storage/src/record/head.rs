@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use graphlume_types::{DatasetId, FileId, UserId, id};
+use graphlume_types::{DatasetId, FileId, SessionId, UserId, id};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{DatasetRec, FileRec, Privacy, PrivacyMode, Record};
+use super::{DatasetRec, FileRec, Privacy, PrivacyMode, Record, SessionRec};
 
 /// Bytes of a hash that stands for a mail address.
 const ADDRESS_BYTES: usize = 16;
@@ -59,6 +59,33 @@ impl DatasetHead {
     #[must_use]
     pub fn invited(&self, email: &str) -> Option<&str> {
         self.invited.get(&address(email)).map(String::as_str)
+    }
+}
+
+/// What lists say of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionHead {
+    /// The session.
+    pub session_id: SessionId,
+    /// What it shows.
+    pub dataset_id: DatasetId,
+    /// Unix microseconds.
+    pub created_at: i64,
+    /// Unix microseconds; a closed session is gone for good.
+    #[serde(default)]
+    pub closed_at: Option<i64>,
+}
+
+impl Headed for SessionRec {
+    type Head = SessionHead;
+
+    fn head(&self) -> SessionHead {
+        SessionHead {
+            session_id: self.session_id.clone(),
+            dataset_id: self.dataset_id,
+            created_at: self.created_at,
+            closed_at: self.closed_at,
+        }
     }
 }
 

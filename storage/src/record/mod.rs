@@ -4,12 +4,14 @@
 mod dataset;
 mod file;
 mod head;
+mod json_text;
 mod key;
 mod link;
 mod login;
 mod org;
 mod session;
 mod setting;
+mod step;
 mod user;
 
 use std::fmt;
@@ -23,14 +25,16 @@ use crate::index;
 
 pub use dataset::{DatasetRec, FileRef, Invitation, Privacy, PrivacyMode, TableRec};
 pub use file::{FileRec, TableSchema};
-pub use head::{DatasetHead, FileHead, Headed, Hold, Holder};
+pub use head::{DatasetHead, FileHead, Headed, Hold, Holder, SessionHead};
 pub(crate) use head::{holder, holder_prefix};
+pub use json_text::JsonText;
 pub use key::{KeyRec, SecretDigest};
 pub use link::LinkRec;
 pub use login::LoginRec;
 pub use org::{Member, OrgRec};
 pub use session::{CollectionRec, SessionRec};
 pub use setting::SettingRec;
+pub use step::{CollectionsStep, StepKey, StepRec};
 pub use user::{EMAIL, PasswordHash, Role, USERNAME, UserRec};
 
 /// The kinds of records. The number is on the disk and is never used for anything else.
@@ -47,6 +51,7 @@ pub enum Kind {
     Setting = 7,
     Link = 8,
     Login = 9,
+    Step = 10,
 }
 
 impl Kind {
@@ -63,6 +68,7 @@ impl Kind {
             Self::Setting => "setting",
             Self::Link => "link",
             Self::Login => "login",
+            Self::Step => "step",
         }
     }
 
@@ -205,7 +211,7 @@ const fn row<R: Record>() -> KindRow {
 }
 
 /// The list of records, in the order in which an import writes them.
-pub(crate) static KINDS: [KindRow; 9] = [
+pub(crate) static KINDS: [KindRow; 10] = [
     row::<UserRec>(),
     row::<OrgRec>(),
     row::<KeyRec>(),
@@ -215,6 +221,7 @@ pub(crate) static KINDS: [KindRow; 9] = [
     row::<SettingRec>(),
     row::<LinkRec>(),
     row::<LoginRec>(),
+    row::<StepRec>(),
 ];
 
 pub(crate) fn row_of_tag(tag: u8) -> Option<&'static KindRow> {

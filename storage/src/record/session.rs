@@ -1,10 +1,13 @@
 //! Live visualization sessions.
 
+use std::collections::BTreeMap;
+
 use graphlume_types::{DatasetId, Notice, SessionId, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Kind, Record};
+use super::head::Headed as _;
+use super::{JsonText, Kind, Record};
 
 /// A viz session: what is needed to show it again after a restart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,7 +52,7 @@ pub struct SessionRec {
     pub background_edge: Option<String>,
     /// The other entries of the session's document, by their paths: filters, encodings, pins, settings.
     #[serde(default)]
-    pub document: Map<String, Value>,
+    pub document: BTreeMap<String, JsonText>,
 }
 
 /// A named part of the graph that a session paints over its own colours.
@@ -85,6 +88,7 @@ pub struct CollectionRec {
 
 impl Record for SessionRec {
     const KIND: Kind = Kind::Session;
+    const COUNTED: bool = true;
     type Key = SessionId;
 
     fn key(&self) -> SessionId {
@@ -101,5 +105,9 @@ impl Record for SessionRec {
 
     fn org(&self) -> Option<&str> {
         self.org_name.as_deref()
+    }
+
+    fn head_json(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&self.head()).ok()
     }
 }

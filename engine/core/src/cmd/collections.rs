@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graphlume_expr::QueryError;
 
-use crate::cmd::read::read_dataset;
+use crate::cmd::read::read_in_turns;
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
 use crate::session::collections::{
@@ -31,10 +31,9 @@ impl Apply for EvaluateCollection {
             Err(e) => return call.reply.send(Err(e)),
         };
         let (rule, ctx) = (self.rule, engine.ctx.clone());
-        read_dataset(engine, "collection", dataset, call, move |lease, cancel| {
-            let found = CollectionMembers::search(lease, &rule, &HashMap::new(), &ctx, cancel);
-            cancel.check()?;
-            Ok(found)
+        let caller = self.target.caller;
+        read_in_turns(engine, vec![dataset], caller, call, move |turn| {
+            CollectionMembers::search(turn.lease, &rule, &HashMap::new(), &ctx, turn.cancel)
         });
     }
 }
@@ -58,6 +57,7 @@ impl Apply for SetCollections {
             return call.reply.send(Err(e));
         }
         let id = &target.session;
-        sessions.set_collections(id, set, members, call.reply, residency, scheduler);
+        let given = (set, members, target.caller);
+        sessions.set_collections(id, given, call.reply, residency, scheduler);
     }
 }

@@ -5,32 +5,33 @@ use std::sync::Arc;
 use bytes::Bytes;
 use graphlume_expr::QueryError;
 use graphlume_facets::{FacetColumn, FilterSet, Filtered, Histogram, Rule, Wanted};
-use graphlume_scene::Members;
 use graphlume_scene::wire::{Axis, Stamp, encode_mask};
+use graphlume_scene::{Bits, Members};
 
-use crate::cmd::read::read_dataset;
+use crate::cmd::read::read_in_turns;
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::session::drawn_picture::DrawnPicture;
 use crate::target::Target;
 
-/// Answers with what `work` finds in the picture of a session's graph, out of a query's share of memory.
+/// Answers with what `work` finds in the picture of a session's graph, out of a query's share of memory and in the turn of
+/// whoever asks: rules may be queries.
 fn read_picture<R: Send + 'static>(
     engine: &mut Engine,
-    what: &'static str,
     target: &Target,
     call: Call<Result<R, QueryError>>,
-    work: impl FnOnce(&DrawnPicture<'_>) -> Result<R, QueryError> + Send + 'static,
+    mut work: impl FnMut(&DrawnPicture<'_>) -> Result<R, QueryError> + Send + 'static,
 ) {
     let dataset = match engine.sessions.target(target) {
         Ok(session) => session.dataset,
         Err(e) => return call.reply.send(Err(e)),
     };
-    let (ctx, memory) = (engine.ctx.clone(), engine.residency.query_memory());
-    read_dataset(engine, what, dataset, call, move |lease, cancel| {
-        let counted = cancel.with_memory(memory.share());
-        let found = work(&DrawnPicture { lease, ctx: &ctx, cancel: &counted });
+    let ctx = engine.ctx.clone();
+    read_in_turns(engine, vec![dataset], target.caller, call, move |turn| {
+        let (lease, cancel) = (turn.lease, turn.cancel);
+        let found = work(&DrawnPicture { lease, ctx: &ctx, cancel })?;
+        // What was stopped is no problem of a single filter.
         cancel.check()?;
         Ok(found)
     });
@@ -62,7 +63,7 @@ impl Apply for FilterPicture {
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
         let (set, revision) = (self.set, self.revision);
-        read_picture(engine, "filters", &self.target, call, move |picture| {
+        read_picture(engine, &self.target, call, move |picture| {
             let filtered = picture.filter(&set)?;
             let facts = &picture.lease.facts;
             let stamp = Stamp { epoch: facts.epoch, seq: revision, flags: 0 };
@@ -87,9 +88,7 @@ impl Apply for Histograms {
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
         let Self { target, set, wanted } = self;
-        read_picture(engine, "histograms", &target, call, move |picture| {
-            picture.histograms(&set, &wanted)
-        });
+        read_picture(engine, &target, call, move |picture| picture.histograms(&set, &wanted));
     }
 }
 
@@ -105,7 +104,7 @@ impl Apply for FacetColumns {
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
-        read_picture(engine, "columns", &self.target, call, |picture| {
+        read_picture(engine, &self.target, call, |picture| {
             let columns = picture.columns()?;
             picture.lease.edge_stream();
             Ok(columns)
@@ -126,7 +125,47 @@ impl Apply for Find {
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
         let rule = self.rule;
-        read_picture(engine, "find", &self.target, call, move |picture| picture.members(&rule));
+        read_picture(engine, &self.target, call, move |picture| picture.members(&rule));
+    }
+}
+
+/// What of a picture is hidden, and what is collapsed in it.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    /// The element set that it is about.
+    pub(crate) epoch: u32,
+    /// What is visible; everything when there is nothing.
+    pub(crate) visible: Option<Filtered>,
+    /// The name of each disc and the nodes that it stands for.
+    pub(crate) collapsed: Vec<(String, Bits)>,
+}
+
+/// Finds them, before a picture is drawn.
+pub(crate) struct PictureParts {
+    pub(crate) target: Target,
+    pub(crate) filters: Arc<FilterSet>,
+    pub(crate) collapsed: Arc<Vec<(String, Arc<Rule>)>>,
+}
+
+impl Apply for PictureParts {
+    type Answer = Result<Parts, QueryError>;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Batch;
+
+    fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
+        let Self { target, filters, collapsed } = self;
+        read_picture(engine, &target, call, move |picture| {
+            let visible = filters.hides().then(|| picture.filter(&filters)).transpose()?;
+            // What cannot be found in this graph is not collapsed there, as in the page.
+            let members = |(name, rule): &(String, Arc<Rule>)| {
+                let found = picture.members(rule);
+                let found =
+                    found.inspect_err(|error| tracing::info!(%error, name, "not collapsed"));
+                found.ok().map(|members| (name.clone(), members.nodes))
+            };
+            let collapsed = collapsed.iter().filter_map(members).collect();
+            Ok(Parts { epoch: picture.lease.facts.epoch, visible, collapsed })
+        });
     }
 }
 

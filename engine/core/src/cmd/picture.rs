@@ -13,14 +13,13 @@ use graphlume_scene::wire::{self, Decoded, chosen_of, colors_of, has_some_colors
 use graphlume_scene::{Bits, IconLayer, backdrop};
 use graphlume_types::CancelToken;
 
-use crate::cmd::facets::of_engine;
-use crate::cmd::read::{check_epoch, read_dataset};
+use crate::cmd::facets::Parts;
+use crate::cmd::read::{check_epoch, read_for_picture};
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::frames::SceneFrames;
 use crate::residency::Lease;
-use crate::session::drawn_picture::DrawnPicture;
 use crate::target::Target;
 
 /// Bytes of working memory for each node, each edge and each pixel: positions, places, colours, the drawing order, groups
@@ -83,6 +82,8 @@ pub(crate) struct Picture {
     /// An exact frame.
     pub(crate) positions: Bytes,
     pub(crate) request: Box<PictureRequest>,
+    /// What is hidden and collapsed, where something is.
+    pub(crate) parts: Option<Parts>,
 }
 
 impl Apply for Picture {
@@ -91,7 +92,7 @@ impl Apply for Picture {
     const PRIORITY: CommandPriority = CommandPriority::Batch;
 
     fn apply(self, engine: &mut Engine, call: Call<Bytes>) {
-        let Self { target, epoch, positions, request } = self;
+        let Self { target, epoch, positions, request, parts } = self;
         let found = engine.sessions.target(&target).and_then(|session| {
             let scene = session.broadcast.scene();
             let missing = || EngineError::NotLoaded(session.id.clone());
@@ -101,25 +102,26 @@ impl Apply for Picture {
             underlay.map = underlay.map.filter(|_| !session.is_displaced);
             Ok((session.dataset, scene, underlay))
         });
-        let (ctx, memory) = (engine.ctx.clone(), engine.residency.query_memory());
+        let memory = engine.residency.query_memory();
         match found {
             Ok((dataset, scene, underlay)) => {
-                read_dataset(engine, "picture", dataset, call, move |lease, cancel| {
+                read_for_picture(engine, "picture", dataset, call, move |lease, cancel| {
                     check_epoch(epoch, lease.facts.epoch)?;
                     check_epoch(epoch, scene.epoch)?;
-                    let counted = cancel.with_memory(memory.share());
-                    let picture = DrawnPicture { lease, ctx: &ctx, cancel: &counted };
-                    let visible = if request.filters.hides() {
-                        Some(of_engine(picture.filter(&request.filters))?)
-                    } else {
-                        None
+                    let Parts { visible, collapsed, .. } = match parts {
+                        Some(parts) => {
+                            check_epoch(parts.epoch, lease.facts.epoch)?;
+                            parts
+                        }
+                        None => Parts { epoch, visible: None, collapsed: Vec::new() },
                     };
+                    let counted = cancel.with_memory(memory.share());
                     let shown = Shown {
                         scene: &scene,
                         underlay: &underlay,
                         positions: &positions,
                         groups: request.groups.as_deref(),
-                        collapsed: &collapsed(&picture, &request),
+                        collapsed: &collapsed,
                     };
                     drawn(lease, shown, visible.as_ref(), &request, &counted)
                 })
@@ -153,16 +155,6 @@ struct Shown<'a> {
     groups: Option<&'a [u8]>,
     /// Names of discs, and the nodes that each stands for.
     collapsed: &'a [(String, Bits)],
-}
-
-/// The members of what is collapsed; what cannot be found in this graph is not collapsed there, as in the page.
-fn collapsed(picture: &DrawnPicture<'_>, request: &PictureRequest) -> Vec<(String, Bits)> {
-    let members = |(name, rule): &(String, Arc<Rule>)| {
-        let found = picture.members(rule);
-        let found = found.inspect_err(|error| tracing::info!(%error, name, "not collapsed"));
-        found.ok().map(|members| (name.clone(), members.nodes))
-    };
-    request.collapsed.iter().filter_map(members).collect()
 }
 
 /// The group of every node on each level; those of another epoch tell nothing of these nodes.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_facets::{NodeBytes, Rule};
@@ -12,19 +11,14 @@ use graphlume_scene::Bits;
 use graphlume_store::PropertyGraph;
 use graphlume_store::ids::IdSet;
 use graphlume_table::Table;
-use graphlume_types::{
-    CancelReason, CancelToken, Cancelled, DatasetId, MemoryConsumer, Notice, UserId,
-};
+use graphlume_types::{CancelToken, DatasetId, MemoryConsumer, Notice, UserId};
 use serde_json::{Map, Value};
 
-use crate::allocator::give_back_freed;
+use crate::cmd::read::{InTurn, read_in_turns};
 use crate::command::{Apply, Call, CommandPriority};
 use crate::context::EngineContext;
 use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::query_scheduler::{LEVELS, Progress, Quantum};
 use crate::residency::Lease;
-use crate::scheduler::Scheduler;
 use crate::session::drawn_picture::DrawnPicture;
 
 /// A query and how to answer it.
@@ -126,90 +120,29 @@ impl Apply for QueryGraph {
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
-        let Call { reply, cancel } = call;
         let request = self.request;
         let others = request.others.iter().map(|(_, id)| *id);
         let wanted: Vec<DatasetId> = std::iter::once(self.dataset).chain(others).collect();
-        let Engine { residency, scheduler, ctx, .. } = engine;
-        let (memory, ctx) = (residency.query_memory(), ctx.clone());
-        let ready = move |scheduler: &Scheduler, found: Result<Vec<Lease>, EngineError>| {
-            let room = scheduler.queries().check_room(request.user);
-            let leases = match room.and(found) {
-                Ok(leases) => leases,
-                Err(e) => return reply.send(Err(e)),
-            };
-            // A quantum that is given up gives its memory back, so that the next begins with all of it.
-            let mut share = memory.share();
-            let mut next: Vec<MemoryConsumer> = (1..LEVELS).map(|_| memory.share()).collect();
-            let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
-            let foreground = Arc::clone(&ctx.foreground);
-            let mut cancel = cancel;
-            let work = move |quantum| {
-                let answer = one_quantum((&leases, &ctx), &request, &cancel, &share, quantum);
-                give_back_freed(share.kept());
-                let Some(answer) = answer else {
-                    if let Some(next) = next.pop() {
-                        share = next;
-                    }
-                    cancel = cancel.giving_way(&foreground);
-                    return Progress::Preempted;
-                };
-                if let Some(reply) = reply.take() {
-                    reply.send(answer);
-                }
-                Progress::Answered
-            };
-            scheduler.queries().submit(user, stop, Box::new(work));
-        };
-        residency.with_graphs(wanted, scheduler, ready);
+        let (ctx, caller) = (engine.ctx.clone(), request.user.into());
+        read_in_turns(engine, wanted, caller, call, move |turn| found(turn, &ctx, &request));
     }
 }
 
-/// The answer to a query, which has a limit of time in all; `None` when its quantum is over before there is one.
-fn one_quantum(
-    (leases, ctx): (&[Lease], &EngineContext),
+/// The answer to a query.
+fn found(
+    &InTurn { lease, leases, cancel, share }: &InTurn<'_>,
+    ctx: &EngineContext,
     request: &QueryRequest,
-    cancel: &CancelToken,
-    share: &MemoryConsumer,
-    quantum: Quantum,
-) -> Option<Result<Result<QueryResult, QueryError>, EngineError>> {
-    let Some((lease, other_leases)) = leases.split_first() else {
-        return Some(Err(EngineError::Dropped));
-    };
+) -> Result<QueryResult, QueryError> {
     let names = request.others.iter().map(|(name, _)| name.clone());
-    let others = names.zip(other_leases.iter().map(|lease| lease.properties().clone())).collect();
-    let cancel = cancel.with_memory(share.clone());
-    let cancel = match quantum {
-        Quantum::For(time) => cancel.turn(std::time::Instant::now() + time),
-        Quantum::Unlimited => cancel,
-    };
+    let others = leases.iter().skip(1).map(|lease| lease.properties().clone());
+    let others = names.zip(others).collect();
     let drawn = request.drawn || !matches!(request.ask, ParsedQuery::Gfql(..));
-    let picture = DrawnPicture { lease, ctx, cancel: &cancel };
-    let graph = match cancel.check() {
-        Err(stopped) => Err(QueryError::from(stopped)),
-        Ok(()) if drawn => lease.drawn(&cancel),
-        Ok(()) => Ok(lease.properties()),
-    };
-    let error = match graph.and_then(|graph| answer((graph, &picture), &others, request, &cancel)) {
-        Ok((answer, notices)) => {
-            let (memory, graphs) = (share.clone(), GraphsInUse(leases.to_vec()));
-            return Some(Ok(Ok(QueryResult { answer, notices, memory, graphs })));
-        }
-        Err(error) => error,
-    };
-    // Why a query was stopped is seen at its token, whatever the step that noticed made of it.
-    match cancel.check() {
-        Err(Cancelled(CancelReason::TurnOver)) => None,
-        Err(Cancelled(CancelReason::Deadline)) => Some(Ok(Err(too_long(ctx.config.call_time)))),
-        Err(stopped) => Some(Err(stopped.into())),
-        Ok(()) => Some(Ok(Err(error))),
-    }
-}
-
-fn too_long(time: Duration) -> QueryError {
-    let text = format!("the query took more than {} seconds", time.as_secs());
-    QueryError::new(ErrorCode::Timeout, text)
-        .suggest("ask for less: fewer hops, narrower filters or a limit")
+    let picture = DrawnPicture { lease, ctx, cancel };
+    let graph = if drawn { lease.drawn(cancel)? } else { lease.properties() };
+    let (answer, notices) = answer((graph, &picture), &others, request, cancel)?;
+    let (memory, graphs) = (share.clone(), GraphsInUse(leases.to_vec()));
+    Ok(QueryResult { answer, notices, memory, graphs })
 }
 
 fn answer(

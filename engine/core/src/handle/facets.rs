@@ -43,6 +43,14 @@ impl EngineHandle {
         self.call(cmd::facets::Histograms { target: target.into(), set, wanted }).await
     }
 
+    /// How many nodes a session's graph has, which is loaded first if need be.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotFound`]; what loading the graph may answer.
+    pub async fn node_count(&self, target: impl Into<Target>) -> Result<u32, EngineError> {
+        Ok(self.loaded(&target.into()).await?.node_count)
+    }
+
     /// The columns of a session's picture that may be filtered and brushed, those among them that follow from the graph.
     ///
     /// # Errors

@@ -69,12 +69,21 @@ impl EngineHandle {
         let target = target.into();
         let epoch = self.loaded(&target).await?.epoch;
         let positions = self.positions(target.clone(), epoch).await?;
+        let (filters, collapsed) = (Arc::clone(&request.filters), Arc::clone(&request.collapsed));
+        let parts = match filters.hides() || !collapsed.is_empty() {
+            true => {
+                let asked =
+                    cmd::facets::PictureParts { target: target.clone(), filters, collapsed };
+                Some(cmd::facets::of_engine(self.call(asked).await?)?)
+            }
+            false => None,
+        };
         let request = Box::new(request);
-        self.call(cmd::picture::Picture { target, epoch, positions, request }).await
+        self.call(cmd::picture::Picture { target, epoch, positions, request, parts }).await
     }
 
     /// What is known of a session's graph, which is loaded first if need be.
-    async fn loaded(&self, target: &Target) -> Result<Arc<GraphFacts>, EngineError> {
+    pub(super) async fn loaded(&self, target: &Target) -> Result<Arc<GraphFacts>, EngineError> {
         let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
         // A caller who does not wait for the layout waits for the graph all the same.
         let is_loaded =

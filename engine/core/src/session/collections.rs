@@ -7,12 +7,13 @@ use graphlume_expr::{QueryError, Strictness};
 use graphlume_facets::Rule;
 use graphlume_gfql::Query;
 use graphlume_scene::{Bits, Members, Paint};
-use graphlume_types::{CancelToken, Reservation, SessionId};
+use graphlume_types::{Caller, CancelReason, CancelToken, Cancelled, Reservation, SessionId};
 use serde_json::{Map, Value, json};
 
 use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::frames::SceneFrames;
+use crate::query_scheduler::{Progress, Quantum};
 use crate::reply::Reply;
 use crate::residency::{Lease, Residency};
 use crate::scheduler::Scheduler;
@@ -20,7 +21,6 @@ use crate::session::broadcast::SessionBroadcast;
 use crate::session::drawn_picture::DrawnPicture;
 use crate::session::painting::{Changes, render};
 use crate::session::{SessionEvent, Sessions};
-use crate::workers::Job;
 
 /// Bytes held per node and per edge: rendered colours, and the bits of ten collections.
 const BYTES_PER_ELEMENT: u64 = 4 + 2;
@@ -172,6 +172,8 @@ pub(crate) struct SessionCollections {
     /// Something changed meanwhile.
     again: bool,
     waiters: Vec<Reply<Arc<CollectionsView>>>,
+    /// Who changed them last, and finds them in his turn.
+    caller: Caller,
     held: Option<Reservation>,
 }
 
@@ -297,14 +299,14 @@ impl Sessions {
     pub(crate) fn set_collections(
         &mut self,
         id: &SessionId,
-        set: Arc<CollectionSet>,
-        members: Vec<(String, CollectionMembers)>,
+        (set, members, caller): (Arc<CollectionSet>, Vec<(String, CollectionMembers)>, Caller),
         reply: Reply<Arc<CollectionsView>>,
         residency: &mut Residency,
         scheduler: &Scheduler,
     ) {
         let Some(session) = self.live.get_mut(id) else { return };
         let collections = &mut session.collections;
+        collections.caller = caller;
         if collections.replace(set, members) {
             session.broadcast.set_collections(collections.shown());
         }
@@ -335,10 +337,11 @@ impl Sessions {
             }
             Plan::Render { bytes } => bytes,
         };
+        let caller = session.collections.caller;
         let held = bytes.map(|bytes| self.reserve(bytes, residency)).transpose();
         let ready = held
             .map_err(EngineError::from)
-            .and_then(|held| scheduler.pools().readers.check_room().map(|()| held));
+            .and_then(|held| scheduler.queries().check_room(caller).map(|()| held));
         match ready {
             Ok(held) => self.send_render(id, lease, base, held, scheduler),
             Err(error) => self.collections_failed(id, &error),
@@ -368,23 +371,33 @@ impl Sessions {
             broadcast: broadcast.clone(),
             result: Err(EngineError::Dropped),
         };
-        let (report, cpu, ctx) =
-            (self.reports.once(lost), scheduler.cpu().clone(), self.ctx.clone());
-        let run = move || {
-            let done = cpu.install(|| {
-                let changes = Changes { set: &set, members, renderings };
-                render(&lease, base, changes, &ctx, &cancel)
-            });
-            drop((lease, set));
-            let result = Ok(Box::new(done));
-            report.send(SessionEvent::CollectionsRendered {
-                session: session_id,
-                broadcast,
-                result,
-            });
+        let (mut report, ctx) = (Some(self.reports.once(lost)), self.ctx.clone());
+        let (stop, mut members) = (cancel.clone(), members);
+        let foreground = Arc::clone(&ctx.foreground);
+        let mut cancel = cancel;
+        let run = move |quantum| {
+            let token = Quantum::token(quantum, &cancel);
+            let changes = Changes { set: &set, members: std::mem::take(&mut members), renderings };
+            let done = render(&lease, base.clone(), changes, &ctx, &token);
+            if token.check() == Err(Cancelled(CancelReason::TurnOver)) {
+                // What was found counts.
+                members = done.members;
+                cancel = cancel.giving_way(&foreground);
+                return Progress::Preempted;
+            }
+            if let Some(report) = report.take() {
+                report.send(SessionEvent::CollectionsRendered {
+                    session: session_id.clone(),
+                    broadcast: Arc::clone(&broadcast),
+                    result: Ok(Box::new(done)),
+                });
+            }
+            Progress::Answered
         };
-        let submitted = scheduler.pools().readers.submit(Job::new("collections", run));
-        session.collections.away = submitted.is_ok();
+        // Rules may be queries: whoever asked for them last has one turn at a time.
+        let caller = collections.caller;
+        scheduler.queries().submit(caller, stop, Box::new(run));
+        session.collections.away = true;
     }
 
     /// A worker has rendered, or was lost.

@@ -1,5 +1,6 @@
 //! What viewers may do to the layout.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -39,6 +40,8 @@ pub enum Control {
         /// Node index.
         node: u32,
     },
+    /// Holds nodes, or lets them go where there is no place: all of them, or none.
+    Pins(Vec<(u32, Option<[f32; 2]>)>),
     /// Moves all nodes; those that are held stay.
     Place(Arc<Placement>),
 }
@@ -68,17 +71,9 @@ impl VizSession {
                 Run::Settled | Run::Stopped => {}
             },
             Control::Settings(patch) => self.change_settings(&patch, now)?,
-            Control::Pin { node, at } => {
-                if !at.iter().all(|x| x.is_finite() && x.abs() <= 1e15) {
-                    return Err(EngineError::Setting {
-                        name: "pin".to_owned(),
-                        value: format!("{at:?}"),
-                        expected: "expected two coordinates from -1e15 to 1e15",
-                    });
-                }
-                self.change_pin(node, PinChange::Pin { node, at })?;
-            }
-            Control::Unpin { node } => self.change_pin(node, PinChange::Unpin { node })?,
+            Control::Pin { node, at } => self.change_pins(&[(node, Some(at))])?,
+            Control::Unpin { node } => self.change_pins(&[(node, None)])?,
+            Control::Pins(pins) => self.change_pins(&pins)?,
             Control::Place(placement) => self.place(placement, now)?,
         }
         Ok(())
@@ -115,23 +110,38 @@ impl VizSession {
         Ok(())
     }
 
-    fn change_pin(&mut self, node: u32, change: PinChange) -> Result<(), EngineError> {
+    fn change_pins(&mut self, pins: &[(u32, Option<[f32; 2]>)]) -> Result<(), EngineError> {
         let Some(graph) = self.broadcast.graph() else {
             return Err(EngineError::NotLoaded(self.id.clone()));
         };
-        if node >= graph.node_count {
-            let (index, count) = (node, graph.node_count);
-            return Err(EngineError::Index { what: "node", index, count });
+        for (node, at) in pins {
+            if *node >= graph.node_count {
+                let (index, count) = (*node, graph.node_count);
+                return Err(EngineError::Index { what: "node", index, count });
+            }
+            let is_place = |at: &[f32; 2]| at.iter().all(|x| x.is_finite() && x.abs() <= 1e15);
+            if let Some(at) = at.filter(|at| !is_place(at)) {
+                return Err(EngineError::Setting {
+                    name: "pin".to_owned(),
+                    value: format!("{at:?}"),
+                    expected: "expected two coordinates from -1e15 to 1e15",
+                });
+            }
         }
         // A dragged node sends many places; only the last one counts.
-        let same = |p: &PinChange| match p {
-            PinChange::Pin { node: n, .. } | PinChange::Unpin { node: n } => *n == node,
+        let moved: BTreeMap<u32, Option<[f32; 2]>> = pins.iter().copied().collect();
+        let others = |change: &PinChange| match change {
+            PinChange::Pin { node, .. } | PinChange::Unpin { node } => !moved.contains_key(node),
         };
-        self.pin_changes.retain(|p| !same(p));
-        if self.pin_changes.len() >= limits::PINS_MAX {
+        let kept = self.pin_changes.iter().filter(|change| others(change)).count();
+        if kept + moved.len() > limits::PINS_MAX {
             return Err(EngineError::Busy { what: "pins", limit: limits::PINS_MAX });
         }
-        self.pin_changes.push(change);
+        self.pin_changes.retain(others);
+        self.pin_changes.extend(moved.into_iter().map(|(node, at)| match at {
+            Some(at) => PinChange::Pin { node, at },
+            None => PinChange::Unpin { node },
+        }));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use graphlume_engine::{Axis, Wanted};
-use graphlume_service::{Change, Found, Principal, SelectionFile, StepRequest};
+use graphlume_service::{ChangeRequest, Found, Principal, SelectionFile, StepRequest};
 use graphlume_types::Code;
 use graphlume_types::limits::HISTOGRAMS_ASKED_MAX;
 use http::header::CONTENT_DISPOSITION;
@@ -50,7 +50,8 @@ pub(crate) const ROUTES: &[Route] = &[
         )],
         "The columns of the graph that may be filtered and counted.",
     )
-    .query(&[DATASET]),
+    .query(&[DATASET])
+    .waiting(),
     Route::get(
         "/viz/{session_id}/bins",
         run!(Viewer bins),
@@ -74,7 +75,8 @@ pub(crate) const ROUTES: &[Route] = &[
         parameter("search", Text, "Of categories only those that contain this text."),
         VIEWER,
         DATASET,
-    ]),
+    ])
+    .waiting(),
     Route::post(
         "/viz/{session_id}/find",
         run!(Viewer find),
@@ -95,7 +97,8 @@ pub(crate) const ROUTES: &[Route] = &[
         "Which elements a rule means.",
     )
     .query(&[DATASET])
-    .reading(),
+    .reading()
+    .waiting(),
     Route::post(
         "/viz/{session_id}/do",
         run!(Viewer step),
@@ -107,7 +110,8 @@ pub(crate) const ROUTES: &[Route] = &[
         &[returns(Map(&Any), "done, or refused with the reason")],
         "A step of the document, as in a message of the live stream, of any size.",
     )
-    .query(&[VIEWER, DATASET]),
+    .query(&[VIEWER, DATASET])
+    .waiting(),
     Route::post(
         "/viz/{session_id}/export",
         run!(Viewer export),
@@ -120,7 +124,8 @@ pub(crate) const ROUTES: &[Route] = &[
         parameter("format", Text, "csv, json or parquet.").required(),
         DATASET,
     ])
-    .reading(),
+    .reading()
+    .waiting(),
     Route::post(
         "/viz/{session_id}/dataset",
         run!(Viewer dataset),
@@ -134,7 +139,8 @@ pub(crate) const ROUTES: &[Route] = &[
         )],
         "Makes a dataset of the selected nodes and the edges among them, for those at most who may see this one.",
     )
-    .query(&[DATASET]),
+    .query(&[DATASET])
+    .waiting(),
 ];
 
 const NODES: Member = must("nodes", Text, "The selected nodes: base64 of deflated bits.");
@@ -221,7 +227,7 @@ struct Step {
     label: String,
     #[serde(default)]
     join: Option<String>,
-    changes: Vec<Change>,
+    changes: Vec<ChangeRequest>,
 }
 
 async fn step(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {

@@ -17,7 +17,8 @@ pub(crate) const ROUTES: &[Route] = &[Route::get(
     &[returns_bytes(BYTES, "The groups")],
     "The group of every node for the view from afar, as one frame; the first call looks for communities.",
 )
-.query(&[DATASET])];
+.query(&[DATASET])
+.waiting()];
 
 async fn groups(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;

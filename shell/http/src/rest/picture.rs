@@ -27,21 +27,24 @@ pub(crate) const ROUTES: &[Route] = &[
         &[returns_bytes(&["image/png"], "The picture")],
         DOC,
     )
-    .query(PARAMETERS),
+    .query(PARAMETERS)
+    .waiting(),
     Route::get(
         "/viz/{session_id}/picture.svg",
         run!(Viewer svg),
         &[returns_bytes(&["image/svg+xml"], "The picture")],
         SHAPES_DOC,
     )
-    .query(PARAMETERS),
+    .query(PARAMETERS)
+    .waiting(),
     Route::get(
         "/viz/{session_id}/picture.pdf",
         run!(Viewer pdf),
         &[returns_bytes(&["application/pdf"], "The picture")],
         SHAPES_DOC,
     )
-    .query(PARAMETERS),
+    .query(PARAMETERS)
+    .waiting(),
 ];
 
 const PARAMETERS: &[Parameter] = &[

@@ -10,7 +10,9 @@ use graphlume_types::limits;
 use graphlume_types::{CancelReason, Cancelled, Code};
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::ranges::ranged;
 use super::{no_content, ok};
@@ -162,7 +164,9 @@ pub(super) async fn grant(
     let pairs = req.pairs();
     let dataset = query::last(&pairs, "dataset");
     let session = req.param("session_id");
-    Ok(shell.service.sessions.authorize_look(who, session, dataset).await?)
+    let mut grant = shell.service.sessions.authorize_look(who, session, dataset).await?;
+    grant.caller = grant.caller.or_stranger(req.client(shell));
+    Ok(grant)
 }
 
 /// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.
@@ -286,7 +290,8 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     let grant = shell.service.sessions.authorize_viewer(&who, session, dataset).await?;
     shell.service.sessions.note_request();
     let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
-    let (mut messages, mut frames) = (vec![ws::greeting(&shell, &viewer, &who)], 0);
+    let hello = ws::greeting(&shell, &viewer, &who);
+    let (mut messages, mut frames) = (vec![raw(&hello)?], 0);
     while let Some(event) = viewer.try_next(false) {
         match &event {
             ViewerEvent::Graph(.., scene) => frames = scene.frames().count(),
@@ -296,15 +301,29 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result
             }
             _ => {}
         }
-        messages.extend(event.message());
+        messages.extend(event.message().map(|message| raw(&message)).transpose()?);
     }
     for told in shell.service.sessions.document_of(&grant)? {
         match told {
-            Told::Message(message) => messages.push(message),
+            Told::Message(message) => messages.push(raw(&message)?),
+            Told::Text(text) => messages.push(text.json()?),
             Told::Frame(_) => frames += 1,
         }
     }
-    ok(&json!({ "messages": messages, "scene_frames": frames }))
+    ok(&Known { messages, scene_frames: frames })
+}
+
+/// What is known of a graph.
+#[derive(Serialize)]
+struct Known {
+    messages: Vec<Box<RawValue>>,
+    scene_frames: usize,
+}
+
+/// A message beside those that come as texts.
+fn raw(message: &Value) -> Result<Box<RawValue>, ApiError> {
+    let text = serde_json::value::to_raw_value(message);
+    text.map_err(|e| ApiError::new(Code::Internal, "internal", e.to_string()))
 }
 
 /// One frame of the colours, sizes and labels, with the bytes that all viewers share.
@@ -328,7 +347,7 @@ pub(crate) async fn scene(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     let masks =
         shell.service.sessions.document_of(&grant)?.into_iter().filter_map(|told| match told {
             Told::Frame(frame) => Some(frame),
-            Told::Message(_) => None,
+            Told::Message(_) | Told::Text(_) => None,
         });
     let frames: Vec<Bytes> = scene.frames().cloned().chain(masks).collect();
     frames.get(index as usize).cloned().map(binary).ok_or_else(|| {

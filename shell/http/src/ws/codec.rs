@@ -211,6 +211,11 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         self.frame(TEXT, text.into()).await
     }
 
+    /// A text that is UTF-8.
+    pub(crate) async fn text_bytes(&mut self, bytes: Bytes) -> io::Result<()> {
+        self.frame(TEXT, bytes).await
+    }
+
     pub(crate) async fn binary(&mut self, bytes: Bytes) -> io::Result<()> {
         self.frame(BINARY, bytes).await
     }

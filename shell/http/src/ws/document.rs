@@ -4,6 +4,7 @@ use graphlume_engine::ViewerEvent;
 use graphlume_service::{Principal, Seat, ServiceError, StepRequest, Stepped, Told, ViewerGrant};
 use serde_json::{Value, json};
 
+use super::goodbye::{Goodbye, close_code};
 use super::viewer::{End, Link};
 use crate::shell::Shell;
 use crate::status::ApiError;
@@ -74,6 +75,17 @@ impl Link<'_> {
         for one in told {
             match one {
                 Told::Message(message) => self.writer.text(message.to_string()).await?,
+                Told::Text(text) => match text.bytes() {
+                    Ok(bytes) => self.writer.text_bytes(bytes).await?,
+                    // The page comes again, and then hears everything.
+                    Err(error) => {
+                        let error = ApiError::from(error);
+                        return Err(End::Close(Goodbye::new(
+                            close_code(error.problem),
+                            error.message,
+                        )));
+                    }
+                },
                 Told::Frame(bytes) => self.binary(&bytes).await?,
             }
         }

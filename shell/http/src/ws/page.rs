@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use graphlume_service::Change;
+use graphlume_service::ChangeRequest;
 use graphlume_types::limits;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -38,7 +38,7 @@ pub(super) enum Said {
         label: String,
         #[serde(default)]
         join: Option<String>,
-        changes: Vec<Change>,
+        changes: Vec<Changed>,
     },
     Undo {
         id: String,
@@ -55,6 +55,19 @@ pub(super) enum Said {
     /// `view`, and what later pages may say.
     #[serde(other)]
     Other,
+}
+
+/// A change of a step.
+#[derive(Debug, Deserialize)]
+pub(super) struct Changed {
+    path: String,
+    value: Option<Value>,
+}
+
+impl From<Changed> for ChangeRequest {
+    fn from(changed: Changed) -> Self {
+        Self::new(changed.path, changed.value.as_ref())
+    }
 }
 
 /// How many position frames may be on their way: the only brake there is, since a browser takes

@@ -1,6 +1,7 @@
 //! One viewer: what it is sent, what it may say, and when it is dropped.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +63,7 @@ pub(crate) async fn open(
         },
         stripes: query::last(&pairs, "stripes").is_some(),
         request_id: Arc::clone(&req.hit.id),
+        client: req.client(&shell),
     };
     let conn = Arc::clone(&req.hit.conn);
     conn.upgraded();
@@ -93,6 +95,8 @@ struct Asked {
     /// Whether the page puts a key frame together that comes in stripes.
     stripes: bool,
     request_id: Arc<str>,
+    /// The address of the client.
+    client: IpAddr,
 }
 
 /// A viewer who may watch, until the rights change.
@@ -150,11 +154,12 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     let who = asked.who?;
     // Before the check, so that no change after it goes unseen.
     let access = shell.service.identity.access_changes();
-    let grant = shell
+    let mut grant = shell
         .service
         .sessions
         .authorize_viewer(&who, &asked.session, asked.dataset.as_deref())
         .await?;
+    grant.caller = grant.caller.or_stranger(asked.client);
     let viewer = shell.service.sessions.attach(&grant).await?;
     // Session names are chosen by clients: between the check and this line the name may have come to
     // stand for a graph that this viewer may not see. From here on it cannot: it has a viewer.
@@ -416,6 +421,7 @@ impl Link<'_> {
             }
             Said::Other => return Ok(()),
             Said::Do { id, label, join, changes } => {
+                let changes = changes.into_iter().map(Into::into).collect();
                 return self.step(seat, grant, &id, StepRequest::Do { label, join, changes }).await;
             }
             Said::Undo { id } => return self.step(seat, grant, &id, StepRequest::Undo).await,

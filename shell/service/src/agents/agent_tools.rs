@@ -56,8 +56,12 @@ impl Agents {
     /// # Errors
     /// As [`Sessions::picture`].
     pub async fn picture(&self, live: &Live, asked: PictureAsked) -> Result<Bytes, ServiceError> {
-        let grant =
-            ViewerGrant { session: live.session.clone(), dataset: live.dataset, owner: false };
+        let grant = ViewerGrant {
+            session: live.session.clone(),
+            dataset: live.dataset,
+            owner: false,
+            caller: live.author.caller(),
+        };
         self.sessions.picture(&grant, asked).await
     }
 

@@ -219,18 +219,21 @@ impl Agents {
         edit: impl FnOnce(&Collections) -> Result<(Vec<CollectionRec>, T), ServiceError>,
         known: impl FnOnce(&T) -> Option<(String, Arc<CollectionRule>, CollectionMembers)>,
     ) -> Result<(Arc<Collections>, Arc<CollectionsView>, T), ServiceError> {
-        let turn = self.sessions.collection_turn(&live.session);
-        let _turn = turn.lock().await;
-        let meta = self.sessions.meta(&live.session)?;
-        let mut meta = meta.ok_or_else(|| ServiceError::not_found("session", &live.session))?;
+        let meta = || {
+            let meta = self.sessions.meta(&live.session)?;
+            meta.ok_or_else(|| ServiceError::not_found("session", &live.session))
+        };
+        let turn = meta()?.room.turn().lock_owned().await;
+        let mut meta = meta()?;
         let (records, told) = edit(&meta.collections)?;
         let known = known(&told);
         let rule = known.as_ref().map(|(id, rule, _)| (id.as_str(), Arc::clone(rule)));
         let Background { node, edge } = meta.collections.background.clone();
         let collections =
             Arc::new(Collections::new(records, Background { node, edge }, &meta.collections, rule));
-        meta.collections = Arc::clone(&collections);
-        self.sessions.step_of_agent(&meta, live.author.clone(), label).await?;
+        let before = std::mem::replace(&mut meta.collections, Arc::clone(&collections));
+        let author = live.author.clone();
+        let _turn = self.sessions.step_of_agent((&meta, turn), &before, author, label).await?;
         self.sessions.show_collections(&live.session, &collections);
         let found = known.map(|(id, _, found)| (id, found)).into_iter().collect();
         let dressed = self

@@ -57,7 +57,7 @@ pub struct Live {
 
 impl Live {
     fn target(&self) -> Target {
-        (self.session.clone(), self.dataset).into()
+        Target::from((self.session.clone(), self.dataset)).of(self.author.caller())
     }
 }
 

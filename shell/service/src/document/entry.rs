@@ -1,13 +1,18 @@
 //! What the entries of a document may hold.
 
-use graphlume_engine::{LayoutSettings, Rule};
+use std::sync::Arc;
+
+use graphlume_engine::{FilterKind, LayoutSettings, Rule};
 use graphlume_scene::check_axis_rows;
+use graphlume_storage::JsonText;
 use graphlume_types::limits::{
     COLLECTION_NAME_CHARS_MAX, DESCRIPTION_CHARS_MAX, DOCUMENT_VALUE_BYTES_MAX,
+    ENCODING_COLORS_MAX, ENCODING_MAPPING_BYTES_MAX, NAME_CHARS_MAX,
 };
 use serde_json::{Map, Value, json};
 
-use super::Change;
+use super::value::Ruled;
+use super::{Change, Held, PARSED_BYTES, Payer};
 use crate::error::ServiceError;
 use crate::free_fields::json_bytes;
 
@@ -113,14 +118,20 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A change whose value is what its path may hold, with every field that may be left out.
+/// A change whose value is what its path may hold, with every field that may be left out, and paid for. Sets of nodes in
+/// it may unpack to `set_bytes_max` bytes.
 ///
 /// # Errors
-/// The path, or the field of the value, and what is expected there.
-pub(crate) fn checked(path: &str, value: Option<Value>) -> Result<Change, ServiceError> {
+/// The path, or the field of the value, and what is expected there; [`ServiceError::Unpaid`].
+pub(crate) fn checked(
+    path: &str,
+    value: Option<&JsonText>,
+    set_bytes_max: u64,
+    payer: &Payer,
+) -> Result<Change, ServiceError> {
     let place = Place::of(path)?;
-    let Some(value) = value else { return Ok(Change::new(path, None)) };
-    let bytes = json_bytes(&value);
+    let Some(text) = value else { return Ok(Change::new(path, None)) };
+    let bytes = text.as_str().len();
     if bytes > DOCUMENT_VALUE_BYTES_MAX {
         return Err(refusal(
             "too-large",
@@ -129,14 +140,26 @@ pub(crate) fn checked(path: &str, value: Option<Value>) -> Result<Change, Servic
             ),
         ));
     }
+    // While it is parsed it is paid for, too.
+    let paid = payer.pay_for_now(bytes as u64 * PARSED_BYTES)?;
+    let value = text.value();
+    let mut ruled = None;
     let fine = match place {
-        Place::Filter(_) => filter(path, &value)?,
-        Place::Collection(_) => collection(path, &value)?,
-        Place::Collapsed(_) => collapsed(path, &value)?,
+        Place::Filter(_) => {
+            let (entry, read) = filter(path, &value, set_bytes_max)?;
+            ruled = Some(read);
+            entry
+        }
+        Place::Collection(_) => collection(path, &value, set_bytes_max)?,
+        Place::Collapsed(_) => {
+            let (entry, read) = collapsed(path, &value, set_bytes_max)?;
+            ruled = Some(read);
+            entry
+        }
         Place::PruneOrphans if value.is_boolean() => value,
         Place::PruneOrphans => return Err(expected(path, "true or false")),
         Place::Encoding(AXES) => axes(path, &value)?,
-        Place::Encoding(_) => encoding(path, value)?,
+        Place::Encoding(_) => encoding(path, &value)?,
         Place::Pin(_) => pin(path, value)?,
         Place::Setting(name) => {
             let patch = Map::from_iter([(name.to_owned(), value.clone())]);
@@ -154,45 +177,58 @@ pub(crate) fn checked(path: &str, value: Option<Value>) -> Result<Change, Servic
             }
         },
     };
-    Ok(Change::new(path, Some(fine)))
+    let text = JsonText::of(&fine).map_err(|e| ServiceError::Internal(format!("{path}: {e}")))?;
+    drop((fine, paid));
+    let is_parsed = matches!(place, Place::Collection(_) | Place::Encoding(_));
+    let parsed = if is_parsed { text.as_str().len() as u64 * PARSED_BYTES } else { 0 };
+    Ok(Change::new(path, Some(Held::new(text, ruled, parsed, payer)?)))
 }
 
-fn filter(path: &str, value: &Value) -> Result<Value, ServiceError> {
+fn filter(path: &str, value: &Value, set_bytes_max: u64) -> Result<(Value, Ruled), ServiceError> {
     let fields = Fields::of(path, value, &["kind", "name", "on", "order", "rule"])?;
     let kind = fields.text("kind", COLLECTION_NAME_CHARS_MAX)?.unwrap_or("filter");
     if !matches!(kind, "filter" | "exclusion") {
         return Err(expected(&format!("{path}.kind"), "filter or exclusion"));
     }
     let mut entry = Map::from_iter([("kind".to_owned(), json!(kind))]);
-    entry.extend(ruled(path, &fields)?);
-    Ok(Value::Object(entry))
+    let (others, mut read) = ruled(path, &fields, set_bytes_max)?;
+    if kind == "exclusion" {
+        read.kind = FilterKind::Exclusion;
+    }
+    entry.extend(others);
+    Ok((Value::Object(entry), read))
 }
 
-fn collapsed(path: &str, value: &Value) -> Result<Value, ServiceError> {
+fn collapsed(
+    path: &str,
+    value: &Value,
+    set_bytes_max: u64,
+) -> Result<(Value, Ruled), ServiceError> {
     let fields = Fields::of(path, value, &["name", "on", "order", "rule"])?;
-    ruled(path, &fields).map(Value::Object)
+    let (entry, read) = ruled(path, &fields, set_bytes_max)?;
+    Ok((Value::Object(entry), read))
 }
 
 /// What filters, exclusions and collapsed nodes have in common.
-fn ruled(path: &str, fields: &Fields<'_>) -> Result<Map<String, Value>, ServiceError> {
-    let rule = fields.rule()?;
-    if rule.get("sets").is_some() {
-        return Err(expected(
-            &format!("{path}.rule"),
-            "a rule other than sets, which is for collections",
-        ));
-    }
+fn ruled(
+    path: &str,
+    fields: &Fields<'_>,
+    set_bytes_max: u64,
+) -> Result<(Map<String, Value>, Ruled), ServiceError> {
+    let (json, rule) = fields.rule(set_bytes_max)?;
+    let rule = rule.ok_or_else(|| {
+        expected(&format!("{path}.rule"), "a rule other than sets, which is for collections")
+    })?;
     let name = fields.text("name", COLLECTION_NAME_CHARS_MAX)?.unwrap_or_default();
-    let entries = [
-        ("name", json!(name)),
-        ("on", json!(fields.flag("on", true)?)),
-        ("order", json!(fields.number("order")?)),
-        ("rule", json!(rule)),
-    ];
-    Ok(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    let (on, order) = (fields.flag("on", true)?, fields.number("order")?);
+    let entries =
+        [("name", json!(name)), ("on", json!(on)), ("order", json!(order)), ("rule", json!(json))];
+    let read =
+        Ruled { kind: FilterKind::Filter, on, order, name: name.into(), rule: Arc::new(rule) };
+    Ok((entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(), read))
 }
 
-fn collection(path: &str, value: &Value) -> Result<Value, ServiceError> {
+fn collection(path: &str, value: &Value, set_bytes_max: u64) -> Result<Value, ServiceError> {
     let known =
         ["name", "description", "node_color", "edge_color", "palette", "on", "order", "rule"];
     let fields = Fields::of(path, value, &known)?;
@@ -206,15 +242,30 @@ fn collection(path: &str, value: &Value) -> Result<Value, ServiceError> {
         "palette": fields.text("palette", ID_CHARS_MAX)?,
         "on": fields.flag("on", true)?,
         "order": fields.number("order")?,
-        "rule": fields.rule()?,
+        "rule": fields.rule(set_bytes_max)?.0,
     }))
 }
 
-fn encoding(path: &str, value: Value) -> Result<Value, ServiceError> {
-    match value.get("attribute").and_then(Value::as_str) {
-        Some(name) if !name.is_empty() => Ok(value),
-        _ => Err(expected(&format!("{path}.attribute"), "the name of a column")),
+fn encoding(path: &str, value: &Value) -> Result<Value, ServiceError> {
+    let fields = Fields::of(path, value, &["attribute", "variation", "colors", "mapping"])?;
+    let name = fields.text("attribute", NAME_CHARS_MAX)?.filter(|name| !name.is_empty());
+    name.ok_or_else(|| expected(&format!("{path}.attribute"), "the name of a column"))?;
+    let variation = fields.text("variation", ID_CHARS_MAX)?.unwrap_or("categorical");
+    if !matches!(variation, "categorical" | "continuous") {
+        return Err(fields.wrong("variation", "categorical or continuous"));
     }
+    let is_color = |v: &Value| v.as_str().is_some_and(|text| text.len() <= ID_CHARS_MAX);
+    let is_colors =
+        |list: &Vec<Value>| list.len() <= ENCODING_COLORS_MAX && list.iter().all(is_color);
+    if fields.get("colors").is_some_and(|v| !v.as_array().is_some_and(is_colors)) {
+        return Err(fields.wrong("colors", &format!("up to {ENCODING_COLORS_MAX} colours")));
+    }
+    let is_mapping = |v: &Value| v.is_object() && json_bytes(v) <= ENCODING_MAPPING_BYTES_MAX;
+    if fields.get("mapping").is_some_and(|v| !is_mapping(v)) {
+        let most = format!("an object of up to {ENCODING_MAPPING_BYTES_MAX} bytes");
+        return Err(fields.wrong("mapping", &most));
+    }
+    Ok(value.clone())
 }
 
 fn axes(path: &str, value: &Value) -> Result<Value, ServiceError> {
@@ -273,8 +324,9 @@ impl<'a> Fields<'a> {
         value.as_f64().ok_or_else(|| self.wrong(name, "a number"))
     }
 
-    /// The rule: an object of one field that says of which form it is.
-    fn rule(&self) -> Result<&'a Value, ServiceError> {
+    /// The rule: an object of one field that says of which form it is, and what was read of it; of collections made of
+    /// others nothing is.
+    fn rule(&self, set_bytes_max: u64) -> Result<(&'a Value, Option<Rule>), ServiceError> {
         let rule = self.get("rule");
         let map = rule.and_then(Value::as_object).filter(|m| m.len() == 1);
         let form = map.and_then(|m| m.keys().next());
@@ -282,13 +334,12 @@ impl<'a> Fields<'a> {
             (Some(rule), Some(form)) if form == "sets" => {
                 let ids = rule["sets"].as_array().filter(|ids| !ids.is_empty());
                 match ids.is_some_and(|ids| ids.iter().all(Value::is_string)) {
-                    true => Ok(rule),
+                    true => Ok((rule, None)),
                     false => Err(self.wrong("rule.sets", "a list of ids of collections")),
                 }
             }
             (Some(rule), Some(form)) if RULES.contains(&form.as_str()) => {
-                Rule::of_json(rule)?;
-                Ok(rule)
+                Ok((rule, Some(Rule::of_json(rule, set_bytes_max)?)))
             }
             _ => Err(self.wrong("rule", &format!("an object with one of {}", RULES.join(", ")))),
         }

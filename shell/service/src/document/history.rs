@@ -4,7 +4,6 @@
 use std::collections::{HashSet, VecDeque};
 
 use graphlume_types::UserId;
-use graphlume_types::limits::HISTORY_STEPS_MAX;
 
 use super::Change;
 
@@ -84,12 +83,13 @@ pub(crate) struct History {
     undone: VecDeque<Step>,
     bytes: usize,
     bytes_max: usize,
+    steps_max: usize,
 }
 
 impl History {
-    /// A past of so many bytes at most.
-    pub(crate) const fn new(bytes_max: usize) -> Self {
-        Self { done: VecDeque::new(), undone: VecDeque::new(), bytes: 0, bytes_max }
+    /// A past of so many bytes and steps at most.
+    pub(crate) const fn new(bytes_max: usize, steps_max: usize) -> Self {
+        Self { done: VecDeque::new(), undone: VecDeque::new(), bytes: 0, bytes_max, steps_max }
     }
 
     /// Notes a step that was made.
@@ -143,6 +143,11 @@ impl History {
         }
     }
 
+    /// It may take so many bytes from now on.
+    pub(crate) const fn grow(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+    }
+
     /// About how many bytes it takes.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
@@ -150,8 +155,7 @@ impl History {
 
     /// Forgets the oldest past the limits.
     fn cut(&mut self) {
-        while self.done.len() + self.undone.len() > HISTORY_STEPS_MAX || self.bytes > self.bytes_max
-        {
+        while self.done.len() + self.undone.len() > self.steps_max || self.bytes > self.bytes_max {
             let oldest = self.done.pop_front().or_else(|| self.undone.pop_front());
             let Some(oldest) = oldest else { break };
             self.bytes = self.bytes.saturating_sub(oldest.bytes);

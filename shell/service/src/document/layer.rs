@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use graphlume_types::Caller;
 use graphlume_types::limits::{
-    DOCUMENT_BYTES_MAX, HISTORY_BYTES_MAX, OWN_DOCUMENT_BYTES_MAX, STEPS_TOLD_MAX,
+    DOCUMENT_BYTES_MAX, DOCUMENT_OF_NOBODY_BYTES_MAX, HISTORY_BYTES_MAX, HISTORY_STEPS_MAX,
+    OWN_DOCUMENT_BYTES_MAX, OWN_STEPS_MAX, STEPS_TOLD_MAX,
 };
 use serde_json::Value;
 
@@ -19,6 +21,16 @@ pub(crate) struct Author {
     pub(crate) actor: Actor,
     /// The account's name; empty for a page without one.
     pub(crate) name: String,
+}
+
+impl Author {
+    /// Whose turn his work takes.
+    pub(crate) fn caller(&self) -> Caller {
+        match self.actor {
+            Actor::User(user) | Actor::Agent(user) => Caller::User(user),
+            Actor::KeyHolder | Actor::Viewer => Caller::Nobody,
+        }
+    }
 }
 
 /// How a step comes about.
@@ -68,6 +80,7 @@ pub(crate) struct Layer {
     log: VecDeque<Arc<Committed>>,
     log_bytes: usize,
     bytes_max: usize,
+    told_max: usize,
     pub(crate) shown: Option<Arc<Shown>>,
     /// Whether what is visible is being found, and whether it has to be found once more after that.
     finding: bool,
@@ -75,24 +88,31 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// What all see.
-    pub(crate) fn shared(document: Document) -> Self {
-        Self { document: Arc::new(document), ..Self::within(DOCUMENT_BYTES_MAX, HISTORY_BYTES_MAX) }
+    /// What all see of a session that an account owns, or nobody.
+    pub(crate) fn shared(document: Document, is_owned: bool) -> Self {
+        let (bytes_max, history_max) = match is_owned {
+            true => (DOCUMENT_BYTES_MAX, HISTORY_BYTES_MAX),
+            false => (DOCUMENT_OF_NOBODY_BYTES_MAX, DOCUMENT_OF_NOBODY_BYTES_MAX),
+        };
+        let history = History::new(history_max, HISTORY_STEPS_MAX);
+        Self { document: Arc::new(document), ..Self::within(bytes_max, history, STEPS_TOLD_MAX) }
     }
 
     /// What one page changes for itself alone: there may be a thousand of them.
     pub(crate) fn own() -> Self {
-        Self::within(OWN_DOCUMENT_BYTES_MAX, OWN_DOCUMENT_BYTES_MAX)
+        let history = History::new(OWN_DOCUMENT_BYTES_MAX, OWN_STEPS_MAX);
+        Self::within(OWN_DOCUMENT_BYTES_MAX, history, OWN_STEPS_MAX)
     }
 
-    fn within(bytes_max: usize, history_bytes_max: usize) -> Self {
+    fn within(bytes_max: usize, history: History, told_max: usize) -> Self {
         Self {
             document: Arc::default(),
             revision: 0,
-            history: History::new(history_bytes_max),
+            history,
             log: VecDeque::new(),
             log_bytes: 0,
             bytes_max,
+            told_max,
             shown: None,
             finding: false,
             stale: false,
@@ -151,7 +171,7 @@ impl Layer {
         };
         self.log_bytes += committed.bytes();
         self.log.push_back(Arc::new(committed));
-        while self.log.len() > STEPS_TOLD_MAX || self.log_bytes > self.bytes_max {
+        while self.log.len() > self.told_max || self.log_bytes > self.bytes_max {
             let Some(oldest) = self.log.pop_front() else { break };
             self.log_bytes = self.log_bytes.saturating_sub(oldest.bytes());
         }
@@ -176,6 +196,12 @@ impl Layer {
         (back.map(|s| s.label.as_str()), again.map(|s| s.label.as_str()))
     }
 
+    /// An account owns the session by now.
+    pub(crate) fn owned(&mut self) {
+        self.bytes_max = DOCUMENT_BYTES_MAX;
+        self.history.grow(HISTORY_BYTES_MAX);
+    }
+
     /// What is visible has to be found; whether the caller is to do so.
     pub(crate) fn must_find(&mut self) -> bool {
         self.stale = true;
@@ -195,7 +221,8 @@ impl Layer {
 }
 
 impl Committed {
-    fn bytes(&self) -> usize {
+    /// Bytes of its texts.
+    pub(super) fn bytes(&self) -> usize {
         self.changes.iter().map(Change::bytes).sum::<usize>() + self.label.len()
     }
 }

@@ -11,68 +11,97 @@ mod room;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;
+mod told;
+mod unwritten;
+mod value;
 
 use std::collections::BTreeMap;
 
-use graphlume_types::limits::DOCUMENT_ENTRIES_MAX;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use graphlume_storage::JsonText;
+use graphlume_types::limits::{DOCUMENT_ENTRIES_MAX, DOCUMENT_UNPACKED_BYTES_MAX};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::error::ServiceError;
-use crate::free_fields::json_bytes;
 
 pub(crate) use entry::{Place, checked};
 pub(crate) use history::{Actor, Step};
 pub(crate) use layer::{Author, Layer, Planned, Shown, Way};
-pub(crate) use room::Room;
-pub use room::{Seat, Told};
+pub use room::Seat;
+pub(crate) use room::{OfRoom, Room};
+pub use told::{Text, Told};
+pub(crate) use unwritten::Unwritten;
+pub(crate) use value::{Held, PARSED_BYTES, Payer};
 
-/// One entry that is to be another, or to go when there is no value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+/// One entry that a page asks to be another, or to go when there is no value.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ChangeRequest {
     /// Which entry.
     pub path: String,
     /// What it is to hold.
-    pub value: Option<Value>,
+    pub value: Option<JsonText>,
+}
+
+impl ChangeRequest {
+    /// The same from a value that was parsed.
+    #[must_use]
+    pub fn new(path: String, value: Option<&Value>) -> Self {
+        Self { path, value: value.and_then(|v| JsonText::of(v).ok()) }
+    }
+}
+
+/// One entry that is to be another, or to go when there is no value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Change {
+    pub(crate) path: String,
+    pub(crate) value: Option<Held>,
 }
 
 impl Change {
-    pub(crate) fn new(path: impl Into<String>, value: Option<Value>) -> Self {
+    pub(crate) fn new(path: impl Into<String>, value: Option<Held>) -> Self {
         Self { path: path.into(), value }
     }
 
-    /// About how many bytes it takes.
+    /// Bytes of its texts.
     fn bytes(&self) -> usize {
-        self.path.len() + self.value.as_ref().map_or(0, json_bytes)
+        self.path.len() + self.value.as_ref().map_or(0, Held::bytes)
     }
 }
 
 /// The entries.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Document {
-    entries: BTreeMap<String, Value>,
+    entries: BTreeMap<String, Held>,
     bytes: usize,
+    unpacked: u64,
 }
 
 impl Document {
     /// What was written down; what cannot be read any more is left out and logged.
-    pub(crate) fn from_map(map: Map<String, Value>) -> Self {
+    ///
+    /// # Errors
+    /// Whoever pays has too little.
+    pub(crate) fn from_entries(
+        entries: impl IntoIterator<Item = (String, JsonText)>,
+        payer: &Payer,
+    ) -> Result<Self, ServiceError> {
         let mut document = Self::default();
-        for (path, value) in map {
-            match checked(&path, Some(value)) {
+        for (path, text) in entries {
+            match checked(&path, Some(&text), DOCUMENT_UNPACKED_BYTES_MAX, payer) {
                 Ok(change) => drop(document.set(change)),
+                Err(unpaid @ ServiceError::Unpaid(_)) => return Err(unpaid),
                 Err(error) => tracing::warn!(path, %error, "an entry of a document is left out"),
             }
         }
-        document
+        Ok(document)
     }
 
     /// The entries as they are written down and sent.
-    pub(crate) fn to_map(&self) -> Map<String, Value> {
-        self.entries.clone().into_iter().collect()
+    pub(crate) fn to_map(&self) -> BTreeMap<String, JsonText> {
+        self.entries.iter().map(|(path, held)| (path.clone(), held.text().clone())).collect()
     }
 
-    pub(crate) fn get(&self, path: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, path: &str) -> Option<&Held> {
         self.entries.get(path)
     }
 
@@ -80,7 +109,7 @@ impl Document {
     pub(crate) fn below<'a>(
         &'a self,
         prefix: &'a str,
-    ) -> impl Iterator<Item = (&'a str, &'a Value)> + 'a {
+    ) -> impl Iterator<Item = (&'a str, &'a Held)> + 'a {
         let from = self.entries.range(prefix.to_owned()..);
         from.map_while(move |(path, value)| Some((path.strip_prefix(prefix)?, value)))
     }
@@ -89,24 +118,25 @@ impl Document {
         self.entries.is_empty()
     }
 
-    /// About how many bytes it takes.
+    /// Bytes of its texts.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// Sets one entry; the change that takes it back.
     fn set(&mut self, change: Change) -> Change {
+        let own = change.bytes();
         let Change { path, value } = change;
-        let own = path.len() + value.as_ref().map_or(0, json_bytes);
-        let before = match value {
-            Some(value) => self.entries.insert(path.clone(), value),
-            None => self.entries.remove(&path),
+        let unpacked = value.as_ref().map_or(0, Held::unpacked);
+        let (before, added) = match value {
+            Some(value) => (self.entries.insert(path.clone(), value), own),
+            None => (self.entries.remove(&path), 0),
         };
-        if self.entries.contains_key(&path) {
-            self.bytes += own;
-        }
+        self.bytes += added;
+        self.unpacked += unpacked;
         if let Some(before) = &before {
-            self.bytes = self.bytes.saturating_sub(path.len() + json_bytes(before));
+            self.bytes = self.bytes.saturating_sub(path.len() + before.bytes());
+            self.unpacked = self.unpacked.saturating_sub(before.unpacked());
         }
         Change { path, value: before }
     }
@@ -115,22 +145,27 @@ impl Document {
     /// be made.
     ///
     /// # Errors
-    /// When the document would be larger than `bytes_max`.
+    /// When the document would be larger than `bytes_max`, or its rules would unpack to more than
+    /// [`DOCUMENT_UNPACKED_BYTES_MAX`].
     pub(crate) fn apply(
         &mut self,
         changes: &[Change],
         bytes_max: usize,
     ) -> Result<Vec<Change>, ServiceError> {
+        let before = (self.bytes, self.unpacked);
         let mut back: Vec<Change> = changes.iter().map(|c| self.set(c.clone())).collect();
         back.reverse();
+        let what = "the picture's document";
         let too_large = if self.entries.len() > DOCUMENT_ENTRIES_MAX {
+            Some((what, DOCUMENT_ENTRIES_MAX as u64, "entries; remove filters or pins"))
+        } else if self.bytes > bytes_max && self.bytes > before.0 {
+            Some((what, bytes_max as u64, "bytes; remove filters by selection"))
+        } else if self.unpacked > DOCUMENT_UNPACKED_BYTES_MAX && self.unpacked > before.1 {
             Some((
-                "the picture's document",
-                DOCUMENT_ENTRIES_MAX,
-                "entries; remove filters or pins",
+                "what the document's filters by selection unpack to",
+                DOCUMENT_UNPACKED_BYTES_MAX,
+                "bytes; remove some of them, or use expressions",
             ))
-        } else if self.bytes > bytes_max {
-            Some(("the picture's document", bytes_max, "bytes; remove filters by selection"))
         } else {
             None
         };
@@ -138,6 +173,6 @@ impl Document {
         for change in back {
             self.set(change);
         }
-        Err(ServiceError::TooLarge { what, limit: limit as u64, unit })
+        Err(ServiceError::TooLarge { what, limit, unit })
     }
 }

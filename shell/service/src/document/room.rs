@@ -4,23 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
-use graphlume_types::SessionId;
+use graphlume_types::limits::OWN_DOCUMENTS_BYTES_MAX;
+use graphlume_types::{Budget, SessionId};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 
-use super::layer::Committed;
-use super::{Actor, Author, Document, Layer, Planned, Shown};
-
-/// What a page is told of the document.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Told {
-    /// A message of the page protocol.
-    Message(Value),
-    /// A binary frame of it.
-    Frame(Bytes),
-}
+use super::told::{Text, Whole};
+use super::{Actor, Author, Document, Layer, Payer, Planned, Shown, Told, Unwritten};
 
 /// A page at the room.
 #[derive(Debug)]
@@ -29,12 +20,27 @@ struct Guest {
     /// Whether it changes the shared document, or what it sees itself.
     controls: bool,
     own: Layer,
+    /// Who pays for what he changes for himself.
+    payer: Payer,
+}
+
+/// Who looks, and what he may change.
+#[derive(Debug, Clone)]
+pub(crate) struct OfRoom {
+    pub(crate) author: Author,
+    /// Whether he changes the shared document, or what he sees himself.
+    pub(crate) controls: bool,
+    /// Who pays for what he changes.
+    pub(crate) payer: Payer,
 }
 
 #[derive(Debug)]
 struct State {
     shared: Layer,
+    payer: Payer,
     guests: HashMap<String, Guest>,
+    /// The message with everything for a page without entries of its own, as long as one has yet to be sent it.
+    whole: Whole,
 }
 
 /// The document of a session with all who look at it.
@@ -44,19 +50,61 @@ pub(crate) struct Room {
     /// Whether a graph was shown yet.
     has_graph: AtomicBool,
     changed: watch::Sender<()>,
+    /// Changes of the document take turns on it; what of it is on the disk apart from the record.
+    turn: Arc<tokio::sync::Mutex<Unwritten>>,
+    /// What all guests change for themselves.
+    own: Budget,
+    /// The turn to find what is visible.
+    finding: tokio::sync::Mutex<()>,
 }
 
 impl Room {
-    pub(crate) fn new(document: Document) -> Arc<Self> {
-        let state = State { shared: Layer::shared(document), guests: HashMap::new() };
-        let has_graph = AtomicBool::new(false);
-        Arc::new(Self { state: Mutex::new(state), has_graph, changed: watch::Sender::new(()) })
+    /// The room of a session that an account owns, or nobody; `payer` pays for what all see.
+    pub(crate) fn new(
+        document: Document,
+        is_owned: bool,
+        payer: Payer,
+        unwritten: Unwritten,
+    ) -> Arc<Self> {
+        let shared = Layer::shared(document, is_owned);
+        let state = State { shared, payer, guests: HashMap::new(), whole: Whole::default() };
+        Arc::new(Self {
+            state: Mutex::new(state),
+            has_graph: AtomicBool::new(false),
+            changed: watch::Sender::new(()),
+            turn: Arc::new(tokio::sync::Mutex::new(unwritten)),
+            own: Budget::new("own filters of a visualization", OWN_DOCUMENTS_BYTES_MAX),
+            finding: tokio::sync::Mutex::default(),
+        })
     }
 
-    /// Seats a page.
-    pub(crate) fn enter(self: &Arc<Self>, author: Author, controls: bool) -> Seat {
+    /// An account owns the session by now, and pays for what all see.
+    pub(crate) fn owned(&self, payer: Payer) {
+        let mut state = self.state.lock();
+        state.shared.owned();
+        state.payer = payer;
+    }
+
+    /// The turn to change the document.
+    pub(crate) fn turn(&self) -> Arc<tokio::sync::Mutex<Unwritten>> {
+        Arc::clone(&self.turn)
+    }
+
+    /// The turn to find what is visible.
+    pub(crate) async fn finding(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.finding.lock().await
+    }
+
+    /// Who pays for what all see.
+    pub(crate) fn payer(&self) -> Payer {
+        self.state.lock().payer.clone()
+    }
+
+    /// Seats a page. `payer` pays for what it changes for itself, and so do all pages of the room together.
+    pub(crate) fn enter(self: &Arc<Self>, author: Author, controls: bool, payer: &Payer) -> Seat {
         let id = SessionId::random().as_str().to_owned();
-        let guest = Guest { author, controls, own: Layer::own() };
+        let payer = payer.and(self.own.clone());
+        let guest = Guest { author, controls, own: Layer::own(), payer };
         self.state.lock().guests.insert(id.clone(), guest);
         Seat {
             changed: self.changed.subscribe(),
@@ -82,9 +130,13 @@ impl Room {
         }
     }
 
-    /// Who a guest is, and whether he changes the shared document.
-    pub(crate) fn guest(&self, id: &str) -> Option<(Author, bool)> {
-        self.state.lock().guests.get(id).map(|g| (g.author.clone(), g.controls))
+    /// Who a guest is, whether he changes the shared document, and who pays for what he changes.
+    pub(crate) fn guest(&self, id: &str) -> Option<OfRoom> {
+        let state = self.state.lock();
+        let guest = state.guests.get(id)?;
+        let controls = guest.controls;
+        let payer = if controls { &state.payer } else { &guest.payer };
+        Some(OfRoom { author: guest.author.clone(), controls, payer: payer.clone() })
     }
 
     /// Makes a step of what all see, and tells them.
@@ -172,16 +224,18 @@ impl Seat {
     pub fn pending(&mut self) -> Vec<Told> {
         let mut out = Vec::new();
         let mut state = self.room.state.lock();
-        let State { shared, guests } = &mut *state;
+        let State { shared, guests, whole, payer } = &mut *state;
         let Some(guest) = guests.get_mut(&self.id) else { return out };
         let own = &guest.own;
         let missed = self.seen.map(|seen| (shared.since(seen), own.since(self.own_seen)));
         match missed {
             Some((Some(steps), Some(mine))) => {
-                out.extend(steps.iter().map(|s| changed(s, guest, false)));
-                out.extend(mine.iter().map(|s| changed(s, guest, true)));
+                let me = guest.author.actor;
+                let text = |step, own| Told::Text(Text::of_step(step, own, me, payer));
+                out.extend(steps.into_iter().map(|step| text(step, false)));
+                out.extend(mine.into_iter().map(|step| text(step, true)));
             }
-            _ => out.push(Told::Message(whole(shared, own))),
+            _ => out.push(Told::Text(whole.text(shared, own, payer))),
         }
         (self.seen, self.own_seen) = (Some(shared.revision), own.revision);
         let layer = if guest.controls { &*shared } else { own };
@@ -231,23 +285,4 @@ impl Guest {
     const fn actor(&self) -> Actor {
         if self.controls { self.author.actor } else { Actor::Viewer }
     }
-}
-
-/// The message with everything.
-fn whole(shared: &Layer, own: &Layer) -> Value {
-    json!({
-        "t": "document", "revision": shared.revision,
-        "document": shared.document.to_map(), "own": own.document.to_map(),
-    })
-}
-
-/// The message about one step.
-fn changed(step: &Committed, guest: &Guest, own: bool) -> Told {
-    let author = &step.author;
-    let kind = if matches!(author.actor, Actor::Agent(_)) { "agent" } else { "person" };
-    Told::Message(json!({
-        "t": "changed", "revision": step.revision, "own": own, "label": step.label,
-        "by": {"name": author.name, "kind": kind, "you": own || author.actor == guest.author.actor},
-        "changes": step.changes,
-    }))
 }

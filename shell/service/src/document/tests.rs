@@ -1,8 +1,12 @@
 use std::collections::BTreeMap;
 
+use graphlume_types::Budget;
 use graphlume_types::UserId;
 use graphlume_types::hash::mix64;
-use graphlume_types::limits::DOCUMENT_BYTES_MAX;
+use graphlume_types::limits::{
+    DOCUMENT_BYTES_MAX, DOCUMENT_UNPACKED_BYTES_MAX, ENCODING_MAPPING_BYTES_MAX,
+    OWN_DOCUMENT_BYTES_MAX, OWN_STEPS_MAX,
+};
 use serde_json::{Value, json};
 
 use super::*;
@@ -14,12 +18,48 @@ fn author(actor: Actor) -> Author {
     Author { actor, name: format!("{actor:?}") }
 }
 
+/// A change as its path takes it; `bytes` are those of a set of nodes.
+fn check_within(
+    path: &str,
+    value: Option<Value>,
+    bytes: u64,
+    payer: &Payer,
+) -> Result<Change, ServiceError> {
+    let text = value.map(|v| JsonText::of(&v).unwrap());
+    checked(path, text.as_ref(), bytes, payer)
+}
+
+fn check(path: &str, value: Option<Value>) -> Result<Change, ServiceError> {
+    check_within(path, value, 4, &Payer::default())
+}
+
+fn shared() -> Layer {
+    Layer::shared(Document::default(), true)
+}
+
+fn empty_room() -> std::sync::Arc<Room> {
+    Room::new(Document::default(), true, Payer::default(), Unwritten::default())
+}
+
+/// The JSON of what is told.
+fn message(told: &Told) -> Value {
+    match told {
+        Told::Message(message) => message.clone(),
+        Told::Text(text) => serde_json::from_slice(&text.bytes().unwrap()).unwrap(),
+        Told::Frame(_) => Value::Null,
+    }
+}
+
+fn value_of(held: Option<&Held>) -> Option<Value> {
+    held.map(Held::value)
+}
+
 fn filter(expr: &str) -> Value {
     json!({"rule": {"expr": expr}})
 }
 
 fn step(layer: &mut Layer, actor: Actor, join: Option<&str>, changes: &[(&str, Option<Value>)]) {
-    let changes = changes.iter().map(|(p, v)| checked(p, v.clone()).unwrap()).collect();
+    let changes = changes.iter().map(|(p, v)| check(p, v.clone()).unwrap()).collect();
     let planned = layer.plan(actor, "step".to_owned(), join.map(str::to_owned), changes).unwrap();
     layer.commit(planned, author(actor));
 }
@@ -32,11 +72,11 @@ fn go(layer: &mut Layer, actor: Actor, way: Way) -> bool {
 
 #[test]
 fn what_a_path_may_hold_is_checked_by_name_and_completed() {
-    let fine = checked("filters/f1", Some(filter("point:degree > 3"))).unwrap();
+    let fine = check("filters/f1", Some(filter("point:degree > 3"))).unwrap();
     let whole = json!({
         "kind": "filter", "name": "", "on": true, "order": 0.0, "rule": {"expr": "point:degree > 3"},
     });
-    assert_eq!(fine.value, Some(whole));
+    assert_eq!(value_of(fine.value.as_ref()), Some(whole));
     let node_size = json!({"attribute": "degree"});
     for (path, value) in [
         ("prune_orphans", json!(true)),
@@ -46,10 +86,11 @@ fn what_a_path_may_hold_is_checked_by_name_and_completed() {
         ("encodings/node.size", node_size),
         ("encodings/node.axis", json!({"rows": [{"r": "2"}, {"y": 0, "label": "middle"}]})),
     ] {
-        assert_eq!(checked(path, Some(value.clone())).unwrap().value, Some(value), "{path}");
+        let found = check(path, Some(value.clone())).unwrap().value;
+        assert_eq!(value_of(found.as_ref()), Some(value), "{path}");
     }
     let refused = |path: &str, value: Value| {
-        let error = checked(path, Some(value)).unwrap_err();
+        let error = check(path, Some(value)).unwrap_err();
         (error.reply().slug.to_string(), error.to_string())
     };
     let cases = [
@@ -70,6 +111,24 @@ fn what_a_path_may_hold_is_checked_by_name_and_completed() {
         ("pins/-1", json!([0, 0]), "unknown-path", "pins/<node>"),
         ("settings/gravitty", json!(1), "unknown-path", "settings/"),
         ("encodings/node.color", json!({}), "invalid-value", "attribute"),
+        (
+            "encodings/node.color",
+            json!({"attribute": "a", "x": [0]}),
+            "invalid-value",
+            "node.color.x",
+        ),
+        (
+            "encodings/node.color",
+            json!({"attribute": "a", "colors": ["c"; 1_001]}),
+            "invalid-value",
+            "up to 1000 colours",
+        ),
+        (
+            "encodings/edge.size",
+            json!({"attribute": "a", "mapping": {"m": "x".repeat(ENCODING_MAPPING_BYTES_MAX)}}),
+            "invalid-value",
+            "65536 bytes",
+        ),
         ("encodings/node.axis", json!([{"r": 1}]), "invalid-value", "node.axis.rows is missing"),
         ("encodings/node.axis", json!({"rows": 5}), "invalid-value", "give a list of rows"),
         (
@@ -95,17 +154,15 @@ fn what_a_path_may_hold_is_checked_by_name_and_completed() {
     }
     // What a client sends beside the rows is not kept: axes follow no column.
     let sent = json!({"reset": false, "name": "user_0.5", "attribute": "degree", "rows": []});
-    assert_eq!(
-        checked("encodings/node.axis", Some(sent)).unwrap().value,
-        Some(json!({"rows": []}))
-    );
+    let kept = check("encodings/node.axis", Some(sent)).unwrap().value;
+    assert_eq!(value_of(kept.as_ref()), Some(json!({"rows": []})));
     let large = json!({"rule": {"expr": "x".repeat(600_000)}});
     assert_eq!(refused("filters/f", large).0, "too-large");
 }
 
 #[test]
 fn each_takes_back_what_is_his_and_nothing_that_another_has_changed_since() {
-    let mut layer = Layer::shared(Document::default());
+    let mut layer = shared();
     step(&mut layer, ANN, None, &[("filters/a", Some(filter("x > 1")))]);
     step(&mut layer, BOB, None, &[("filters/b", Some(filter("x > 2")))]);
     assert_eq!(layer.labels(ANN), (Some("step"), None));
@@ -116,32 +173,32 @@ fn each_takes_back_what_is_his_and_nothing_that_another_has_changed_since() {
     step(&mut layer, BOB, None, &[("filters/a", Some(filter("x > 3")))]);
     assert!(!go(&mut layer, ANN, Way::Undo), "what Bob made of it is not hers to take back");
     assert!(go(&mut layer, BOB, Way::Undo));
-    assert_eq!(layer.document.get("filters/a").unwrap()["rule"]["expr"], "x > 1");
+    assert_eq!(layer.document.get("filters/a").unwrap().value()["rule"]["expr"], "x > 1");
 }
 
 #[test]
 fn a_drag_is_one_step() {
-    let mut layer = Layer::shared(Document::default());
+    let mut layer = shared();
     for at in 0..40 {
         step(&mut layer, ANN, Some("drag-1"), &[("pins/3", Some(json!([at, 0])))]);
     }
     step(&mut layer, ANN, Some("drag-2"), &[("pins/3", Some(json!([99, 0])))]);
     assert!(go(&mut layer, ANN, Way::Undo));
-    assert_eq!(layer.document.get("pins/3"), Some(&json!([39, 0])));
+    assert_eq!(value_of(layer.document.get("pins/3")), Some(json!([39, 0])));
     assert!(go(&mut layer, ANN, Way::Undo) && layer.document.is_empty());
     assert!(go(&mut layer, ANN, Way::Redo));
-    assert_eq!(layer.document.get("pins/3"), Some(&json!([39, 0])));
+    assert_eq!(value_of(layer.document.get("pins/3")), Some(json!([39, 0])));
 }
 
 #[test]
 fn a_document_past_its_limits_is_refused_and_stays_as_it_was() {
-    let mut layer = Layer::shared(Document::default());
+    let mut layer = shared();
     let large = |at: usize| json!({"rule": {"query": format!("{at}{}", "x".repeat(500_000))}});
     for at in 0..8 {
         step(&mut layer, ANN, None, &[(&format!("filters/f{at}"), Some(large(at)))]);
     }
     let before = layer.document.as_ref().clone();
-    let change = checked("filters/f9", Some(large(9))).unwrap();
+    let change = check("filters/f9", Some(large(9))).unwrap();
     let refused = layer.plan(ANN, String::new(), None, vec![change]).unwrap_err();
     assert_eq!(refused.reply().slug, "too-large", "{refused}");
     assert_eq!(layer.document.as_ref(), &before);
@@ -154,10 +211,10 @@ fn a_document_past_its_limits_is_refused_and_stays_as_it_was() {
 
 #[test]
 fn a_page_that_watches_may_change_less_than_all_together() {
-    let room = Room::new(Document::default());
-    let seat = room.enter(author(Actor::KeyHolder), false);
-    let large = json!({"rule": {"query": "x".repeat(300_000)}});
-    let change = checked("filters/f", Some(large)).unwrap();
+    let room = empty_room();
+    let seat = room.enter(author(Actor::KeyHolder), false, &Payer::default());
+    let large = json!({"rule": {"query": "x".repeat(OWN_DOCUMENT_BYTES_MAX)}});
+    let change = check("filters/f", Some(large)).unwrap();
     let own = room.with(Some(seat.id()), |l| {
         l.plan(Actor::Viewer, String::new(), None, vec![change.clone()])
     });
@@ -166,14 +223,73 @@ fn a_page_that_watches_may_change_less_than_all_together() {
     assert!(shared.unwrap().is_ok());
 }
 
+#[test]
+fn a_set_of_nodes_is_one_of_this_graph_and_all_of_a_document_are_bounded() {
+    let set = |bytes: u32| {
+        let all = graphlume_engine::Bits::all(bytes * 8);
+        json!({"on": false, "rule": {"nodes": graphlume_engine::NodeBytes::pack(&all, bytes * 8)}})
+    };
+    let error = check("filters/f", Some(set(5))).unwrap_err().to_string();
+    assert!(error.contains("unpacks to more than 4 bytes"), "{error}");
+    assert!(check("filters/f", Some(set(4))).is_ok());
+    let mut layer = shared();
+    let mib = 1 << 20;
+    let large = |k: u64| {
+        check_within(&format!("filters/f{k}"), Some(set(mib)), u64::from(mib), &Payer::default())
+            .unwrap()
+    };
+    let most = DOCUMENT_UNPACKED_BYTES_MAX / u64::from(mib);
+    for k in 0..most {
+        let planned = layer.plan(ANN, String::new(), None, vec![large(k)]).unwrap();
+        layer.commit(planned, author(ANN));
+    }
+    let refused = layer.plan(ANN, String::new(), None, vec![large(most)]).unwrap_err();
+    assert!(refused.to_string().contains("unpack to"), "{refused}");
+    let again = layer.plan(ANN, String::new(), None, vec![large(3)]);
+    assert!(again.is_ok(), "in the place of another it fits");
+}
+
+#[test]
+fn whoever_holds_a_value_pays_for_it_once_and_until_nobody_does() {
+    let (memory, own) = (Budget::new("memory", 1 << 30), Budget::new("own", 100_000));
+    let payer = Payer::new(vec![memory.clone(), own.clone()]);
+    let mut layer = shared();
+    let value = |k: usize| json!({"rule": {"query": format!("{k}{}", "x".repeat(30_000))}});
+    let make = |k: usize| check_within("filters/f", Some(value(k)), 0, &payer);
+    let planned = layer.plan(ANN, String::new(), None, vec![make(0).unwrap()]).unwrap();
+    layer.commit(planned, author(ANN));
+    // In the document, the past and the log: once, as text and as what was read of it.
+    assert!((60_000..62_000).contains(&own.used()), "{}", own.used());
+    assert_eq!(own.used(), memory.used());
+    let before = own.used();
+    let refused = make(9).unwrap_err();
+    assert_eq!(refused.reply().slug, "memory-full", "{refused}");
+    assert!(refused.to_string().contains("remove filters"), "{refused}");
+    assert_eq!(own.used(), before);
+    drop(layer);
+    assert_eq!((own.used(), memory.used()), (0, 0));
+}
+
+#[test]
+fn a_watcher_takes_back_a_few_steps() {
+    let room = empty_room();
+    let seat = room.enter(author(Actor::KeyHolder), false, &Payer::default());
+    let undone = room.with(Some(seat.id()), |layer| {
+        for k in 0..3 * OWN_STEPS_MAX {
+            step(layer, Actor::Viewer, None, &[("filters/f", Some(filter(&format!("x > {k}"))))]);
+        }
+        (0..100).take_while(|_| go(layer, Actor::Viewer, Way::Undo)).count()
+    });
+    assert_eq!(undone, Some(OWN_STEPS_MAX));
+}
+
 /// A page's copy of the document.
 #[derive(Default, PartialEq, Debug, Clone)]
 struct Copy(BTreeMap<String, Value>, BTreeMap<String, Value>);
 
 impl Copy {
     fn hear(&mut self, told: &[Told]) {
-        for message in told {
-            let Told::Message(message) = message else { continue };
+        for message in told.iter().map(message) {
             let map = |name: &str| {
                 let map = message[name].as_object().cloned().unwrap_or_default();
                 map.into_iter().collect::<BTreeMap<_, _>>()
@@ -198,7 +314,7 @@ impl Copy {
 
 /// A random step of a guest, as the service makes it.
 fn random_step(room: &Room, seat: &str, dice: u64) {
-    let (who, controls) = room.guest(seat).unwrap();
+    let OfRoom { author: who, controls, .. } = room.guest(seat).unwrap();
     let own = (!controls).then_some(seat);
     let actor = if controls { who.actor } else { Actor::Viewer };
     let planned = room.with(own, |layer| match dice % 10 {
@@ -210,7 +326,7 @@ fn random_step(room: &Room, seat: &str, dice: u64) {
                 let path = format!("filters/f{}", (dice / 100 + k) % 7);
                 let value = (!(dice / 1_000).is_multiple_of(4))
                     .then(|| filter(&format!("x > {}", dice % 97)));
-                checked(&path, value).unwrap()
+                check(&path, value).unwrap()
             });
             let join =
                 (dice / 10_000).is_multiple_of(3).then(|| format!("j{}", dice / 100_000 % 2));
@@ -226,11 +342,11 @@ fn random_step(room: &Room, seat: &str, dice: u64) {
 #[test]
 fn after_any_steps_reconnects_and_undos_all_hold_the_same_document() {
     for seed in 0..20 {
-        let room = Room::new(Document::default());
+        let room = empty_room();
         let agent = Actor::Agent(UserId(1));
         let enter = |of: usize| {
             let actor = [ANN, BOB, agent, Actor::KeyHolder][of];
-            room.enter(author(actor), of < 3)
+            room.enter(author(actor), of < 3, &Payer::default())
         };
         let mut pages: Vec<(Seat, Copy)> = (0..4).map(|k| (enter(k), Copy::default())).collect();
         for round in 0..400_u64 {
@@ -250,14 +366,18 @@ fn after_any_steps_reconnects_and_undos_all_hold_the_same_document() {
             copy.hear(&seat.pending());
             assert!(seat.pending().is_empty(), "all is told");
         }
-        let shared: BTreeMap<_, _> = room.document().to_map().into_iter().collect();
+        let values = |map: BTreeMap<String, JsonText>| -> BTreeMap<String, Value> {
+            map.into_iter().map(|(path, text)| (path, text.value())).collect()
+        };
+        let shared = values(room.document().to_map());
         assert!(!shared.is_empty());
         for (k, (seat, copy)) in pages.iter().enumerate() {
             assert_eq!(copy.0, shared, "seed {seed}, page {k}");
             let own = room.with(Some(seat.id()), |l| l.document.to_map()).unwrap();
-            assert_eq!(copy.1, own.into_iter().collect(), "seed {seed}, page {k}");
+            assert_eq!(copy.1, values(own), "seed {seed}, page {k}");
         }
-        let mut written = Document::from_map(room.document().to_map());
+        let entries = room.document().to_map();
+        let mut written = Document::from_entries(entries, &Payer::default()).unwrap();
         assert_eq!(&written, room.document().as_ref(), "it is read back as it was written");
         let bytes = written.bytes();
         let gone: Vec<Change> = shared.keys().map(|p| Change::new(p.clone(), None)).collect();
@@ -269,7 +389,7 @@ fn after_any_steps_reconnects_and_undos_all_hold_the_same_document() {
 #[test]
 fn all_steps_of_one_can_be_taken_back_and_made_again() {
     for seed in 0..20_u64 {
-        let mut layer = Layer::shared(Document::default());
+        let mut layer = shared();
         let mut states = vec![layer.document.clone()];
         for round in 0..60 {
             let dice = mix64(seed << 20 | round);
@@ -292,9 +412,9 @@ fn all_steps_of_one_can_be_taken_back_and_made_again() {
 
 /// Messages of every kind as pages are sent them, in a module that the page's compiler checks against its own types.
 fn samples() -> String {
-    let room = Room::new(Document::default());
-    let mut page = room.enter(author(ANN), true);
-    let guest = room.enter(author(Actor::KeyHolder), false);
+    let room = empty_room();
+    let mut page = room.enter(author(ANN), true, &Payer::default());
+    let guest = room.enter(author(Actor::KeyHolder), false, &Payer::default());
     let mut told = page.pending();
     let collection = json!({"name": "Ten", "node_color": "#ff0000", "rule": {"sets": ["a", "b"]}});
     let entries = [
@@ -307,10 +427,8 @@ fn samples() -> String {
             json!({"attribute": "kind", "variation": "categorical"}),
         ),
     ];
-    let changes: Vec<Change> = entries
-        .iter()
-        .map(|(_, path, value)| checked(path, Some(value.clone())).unwrap())
-        .collect();
+    let changes: Vec<Change> =
+        entries.iter().map(|(_, path, value)| check(path, Some(value.clone())).unwrap()).collect();
     let plan = |label: &str, actor| {
         room.with(None, |l| l.plan(actor, label.to_owned(), None, changes.clone()))
             .unwrap()
@@ -325,13 +443,17 @@ fn samples() -> String {
         .iter()
         .map(|told| match told {
             Told::Message(message) => format!("  {message},"),
+            Told::Text(text) => {
+                format!("  {},", std::str::from_utf8(&text.bytes().unwrap()).unwrap())
+            }
             Told::Frame(_) => panic!("no frame is among them"),
         })
         .collect();
     lines.extend(crate::sessions::samples().iter().map(|message| format!("  {message},")));
     drop(guest);
     let typed = entries.iter().zip(&changes).map(|((kind, ..), change)| {
-        let (name, value) = (kind.to_lowercase(), change.value.as_ref().unwrap());
+        let (name, held) = (kind.to_lowercase(), change.value.as_ref().unwrap());
+        let value = held.text().as_str();
         format!("export const {name}: {kind} = {value};\n")
     });
     let typed: String = typed.collect();

@@ -77,8 +77,9 @@ impl Queries {
             }
         };
         let format = format_named(format)?;
-        let nodes = selected(&body::object(body)?)?;
+        let body = body::object(body)?;
         let dataset = shown_by(&target)?;
+        let nodes = selected(&body, self.ctx.engine.node_count(target.clone()).await?)?;
         let source = self.source(who, dataset).await?;
         let limit = self.ctx.engine.query_memory_max();
         self.ctx.unread.check(who.user(), limit)?;
@@ -116,8 +117,8 @@ impl Queries {
         let name = name.ok_or_else(|| {
             ServiceError::invalid("name", "name is missing: give the new dataset a name")
         })?;
-        let nodes = selected(&body)?;
         let dataset = shown_by(&target)?;
+        let nodes = selected(&body, self.ctx.engine.node_count(target.clone()).await?)?;
         let privacy = self.source(who, dataset).await?.privacy_in(who.active_org());
         let QueryResult { answer, memory, graphs, .. } = self.part(who, dataset, &nodes).await?;
         let graph = graph_of(answer)?;
@@ -196,9 +197,9 @@ fn shown_by(target: &Target) -> Result<DatasetId, ServiceError> {
     target.dataset.ok_or_else(|| ServiceError::not_found("session", &target.session))
 }
 
-/// The nodes that a body names.
-fn selected(body: &Map<String, Value>) -> Result<NodeBytes, ServiceError> {
-    let rule = Rule::of_json(&json!({ "nodes": body.get("nodes") }))?;
+/// The nodes that a body names, of a graph with `count` of them.
+fn selected(body: &Map<String, Value>, count: u32) -> Result<NodeBytes, ServiceError> {
+    let rule = Rule::of_json(&json!({ "nodes": body.get("nodes") }), NodeBytes::bytes_of(count))?;
     match rule {
         Rule::Nodes(nodes) if nodes.0.iter().any(|byte| *byte != 0) => Ok(nodes),
         _ => {

@@ -1,21 +1,28 @@
 //! Changing the document of a visualization, on behalf of a page: checked as a whole, carried out in the layout,
 //! written down, and then told to all who look.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use graphlume_engine::{Control, LayoutSettings};
 use graphlume_identity::Principal;
-use graphlume_storage::CollectionRec;
-use graphlume_types::limits::COLLECTIONS_MAX;
+use graphlume_storage::{CollectionRec, CollectionsStep, JsonText, StepRec};
+use graphlume_types::UserId;
+use graphlume_types::limits::{
+    COLLECTIONS_MAX, DOCUMENT_UNPACKED_BYTES_MAX, OWN_DOCUMENT_BYTES_MAX,
+};
 use serde_json::{Map, Value, json};
+use tokio::sync::OwnedMutexGuard;
 
 use super::collections::{self, Background, Collections};
 use super::control::PageControl;
 use super::orders::orders;
-use super::stored::keep_document;
+use super::stored::{Writing, write_step};
 use super::{SessionMeta, Sessions, ViewerGrant, no_session};
+use crate::data::DataStore;
 use crate::document::{
-    Actor, Author, Change, Document, Layer, Place, Planned, Room, Seat, Told, Way, checked,
+    Actor, Author, Change, ChangeRequest, Document, Held, Layer, OfRoom, Payer, Place, Planned,
+    Room, Seat, Told, Unwritten, Way, checked,
 };
 use crate::error::ServiceError;
 
@@ -34,12 +41,38 @@ pub enum StepRequest {
         /// Steps in a row with the same word are one to take back.
         join: Option<String>,
         /// The changes.
-        changes: Vec<Change>,
+        changes: Vec<ChangeRequest>,
     },
     /// To take the last step of the same person back.
     Undo,
     /// To make it again.
     Redo,
+}
+
+/// A step whose changes were checked.
+enum Asked {
+    Do { label: String, join: Option<String>, changes: Vec<Change> },
+    Undo,
+    Redo,
+}
+
+/// What bounds the changes of a step.
+struct Limits {
+    /// Whether the page controls the session.
+    controls: bool,
+    /// Bytes of a set of the graph's nodes.
+    set_bytes_max: u64,
+    payer: Payer,
+}
+
+/// The turn to change a document.
+pub(crate) type Turn = OwnedMutexGuard<Unwritten>;
+
+/// Whether a change may have a set of nodes in its rule.
+fn has_set(change: &ChangeRequest) -> bool {
+    let may =
+        |text: &JsonText| [r#""nodes""#, r#""ego""#].iter().any(|n| text.as_str().contains(n));
+    change.value.as_ref().is_some_and(may)
 }
 
 /// A step that was made.
@@ -65,7 +98,8 @@ impl Sessions {
         let meta = self.shown(grant)?;
         let actor = who.session_owner().map_or(Actor::KeyHolder, Actor::User);
         let name = who.username().unwrap_or_default().to_owned();
-        Ok(meta.room.enter(Author { actor, name }, control.controls))
+        let payer = self.payers.of(who.session_owner());
+        Ok(meta.room.enter(Author { actor, name }, control.controls, &payer))
     }
 
     /// What is told of the document at this moment to a page that has no stream.
@@ -74,7 +108,8 @@ impl Sessions {
     /// As [`Self::take_seat`].
     pub fn document_of(&self, grant: &ViewerGrant) -> Result<Vec<Told>, ServiceError> {
         let author = Author { actor: Actor::Viewer, name: String::new() };
-        Ok(self.shown(grant)?.room.enter(author, false).pending())
+        let payer = self.payers.of(None);
+        Ok(self.shown(grant)?.room.enter(author, false, &payer).pending())
     }
 
     /// Makes a step for the page that has the seat `seat`.
@@ -88,13 +123,20 @@ impl Sessions {
         seat: &str,
         asked: StepRequest,
     ) -> Result<Stepped, ServiceError> {
-        let room = self.shown(grant)?.room;
-        let (author, controls) = room.guest(seat).ok_or_else(|| no_session(seat))?;
+        let SessionMeta { room, owner, .. } = self.shown(grant)?;
+        let OfRoom { author, controls, payer } =
+            room.guest(seat).ok_or_else(|| no_session(seat))?;
         let asked = match asked {
             StepRequest::Do { label, join, changes } => {
-                let mut changes = check_all(changes, controls)?;
+                let set_bytes_max = match changes.iter().any(has_set) {
+                    true => self.set_bytes_max(grant).await?,
+                    false => 0,
+                };
+                let limits = Limits { controls, set_bytes_max, payer };
+                let check = || check_all(&changes, &limits);
+                let mut changes = self.paid(if controls { owner } else { None }, check).await?;
                 if !controls {
-                    switch_off_for_one(&room, seat, &mut changes);
+                    switch_off_for_one(&room, seat, &mut changes, &limits)?;
                 }
                 // Before the session's turn, for it may take as long as a query. What is dragged was looked at when the
                 // drag began.
@@ -102,9 +144,10 @@ impl Sessions {
                     self.check_rules(grant, &changes).await?;
                 }
                 let label = label.chars().take(LABEL_CHARS_MAX).collect();
-                StepRequest::Do { label, join, changes }
+                Asked::Do { label, join, changes }
             }
-            other => other,
+            StepRequest::Undo => Asked::Undo,
+            StepRequest::Redo => Asked::Redo,
         };
         let (revision, hides) = match controls {
             true => self.shared_step(grant, author, asked).await?,
@@ -121,22 +164,41 @@ impl Sessions {
         &self,
         grant: &ViewerGrant,
         author: Author,
-        asked: StepRequest,
+        asked: Asked,
     ) -> Result<(u64, bool), ServiceError> {
-        let turn = self.collection_turn(&grant.session);
-        let _turn = turn.lock().await;
+        let turn = self.shown(grant)?.room.turn().lock_owned().await;
         let meta = self.shown(grant)?;
         let asked = match asked {
-            StepRequest::Do { label, join, changes } => {
+            Asked::Do { label, join, changes } => {
                 let changes = self.with_room_for_collections(&meta, changes);
-                StepRequest::Do { label, join, changes }
+                Asked::Do { label, join, changes }
             }
             other => other,
         };
         let actor = author.actor;
         let planned = plan(&meta.room, None, |layer| planned(layer, actor, asked))?;
         let hides = hides(&planned);
-        Ok((self.carry_out(grant, meta, planned, author).await?, hides))
+        Ok((self.carry_out(grant, (meta, turn), planned, author).await?, hides))
+    }
+
+    /// Does what has to be paid for by `owner`, or nobody; once more when others have made room where there was too little.
+    pub(super) async fn paid<T>(
+        &self,
+        owner: Option<UserId>,
+        work: impl Fn() -> Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
+        match work() {
+            Err(ServiceError::Unpaid(refused)) => {
+                let engine = self.ctx.engine.clone();
+                if !self.make_room(owner, refused.need) {
+                    // Graphs that nobody looks at go first. Waiting for that blocks.
+                    let memory = move || drop(engine.memory().reserve(refused.need));
+                    let _ = tokio::task::spawn_blocking(memory).await;
+                }
+                work()
+            }
+            other => other,
+        }
     }
 
     /// Tells a graph that a session shows for the first time in this process what its document says of it: nodes are held
@@ -144,11 +206,17 @@ impl Sessions {
     pub async fn graph_shown(&self, grant: &ViewerGrant, epoch: u32) {
         let Ok(meta) = self.shown(grant) else { return };
         if meta.room.is_first_graph() {
-            for change in meta.room.document().below("pins/").map(|(node, at)| pin_of(node, at)) {
-                let Some(control) = change else { continue };
-                if let Err(error) = self.ctx.engine.control(grant.target(), control).await {
-                    tracing::warn!(session = %grant.session, %error, "a pin is not held");
-                }
+            let document = meta.room.document();
+            let pins = document.below("pins/");
+            let pin =
+                |(node, at): (&str, &Held)| Some((node.parse().ok()?, Some(place_of(&at.value()))));
+            let pins: Vec<_> = pins.filter_map(pin).collect();
+            let held = match pins.is_empty() {
+                true => None,
+                false => self.ctx.engine.control(grant.target(), Control::Pins(pins)).await.err(),
+            };
+            if let Some(error) = held {
+                tracing::warn!(session = %grant.session, %error, "pins are not held");
             }
         }
         self.refresh_visible(grant, epoch);
@@ -158,10 +226,11 @@ impl Sessions {
     async fn carry_out(
         &self,
         grant: &ViewerGrant,
-        mut meta: SessionMeta,
+        (mut meta, turn): (SessionMeta, Turn),
         planned: Planned,
         author: Author,
     ) -> Result<u64, ServiceError> {
+        let before = Arc::clone(&meta.collections);
         let paints = planned
             .step
             .changes
@@ -175,7 +244,7 @@ impl Sessions {
             self.ctx.engine.control(grant.target(), control).await?;
         }
         let room = Arc::clone(&meta.room);
-        self.write_down(&meta, &planned).await?;
+        let _turn = self.write_down((&meta, turn), &before, &planned).await?;
         let revision = room.commit(planned, author);
         self.weigh(&meta);
         if let Some(collections) = collections {
@@ -197,23 +266,51 @@ impl Sessions {
         });
     }
 
-    /// Writes the document down as it is after a step, for a session that is written down at all.
-    async fn write_down(&self, meta: &SessionMeta, planned: &Planned) -> Result<(), ServiceError> {
+    /// Writes a step down, for a session that is written down at all; `before` were its collections. Gives the turn back,
+    /// which the writing has even when nobody waits for it any more.
+    async fn write_down(
+        &self,
+        (meta, mut turn): (&SessionMeta, Turn),
+        before: &Collections,
+        planned: &Planned,
+    ) -> Result<Turn, ServiceError> {
         if meta.owner.is_none() {
-            return Ok(());
+            return Ok(turn);
         }
-        let (meta, entries) = (meta.clone(), kept(planned.document.to_map()));
-        self.ctx.blocking(move |data| keep_document(data, &meta, entries)).await
+        let records = &meta.collections.records;
+        let changed = before.records != *records;
+        let changes = planned.step.changes.iter().filter(|c| !is_collection(&c.path));
+        let text = |held: &Held| held.text().clone();
+        let step = StepRec {
+            session_id: meta.session.clone(),
+            number: 0,
+            owner: meta.owner,
+            created_at: 0,
+            entries: changes.map(|c| (c.path.clone(), c.value.as_ref().map(text))).collect(),
+            collections: changed.then(|| CollectionsStep::between(&before.records, records)),
+        };
+        let writing = Writing {
+            meta: meta.clone(),
+            step,
+            entries: kept(planned.document.to_map()),
+            document_bytes: planned.document.bytes(),
+        };
+        let written = move |data: &DataStore| {
+            write_step(data, writing, &mut turn)?;
+            Ok(turn)
+        };
+        self.ctx.blocking(written).await
     }
 
     /// What an agent has done to the collections of `meta` becomes a step of the document, and is written down with it. The
     /// caller holds the turn of the session.
     pub(crate) async fn step_of_agent(
         &self,
-        meta: &SessionMeta,
+        (meta, turn): (&SessionMeta, Turn),
+        records_before: &Collections,
         author: Author,
         label: String,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<Turn, ServiceError> {
         let before = meta.room.document();
         let mut changes: Vec<Change> = before
             .below("collections/")
@@ -221,18 +318,24 @@ impl Sessions {
             .map(|(id, _)| Change::new(format!("collections/{id}"), None))
             .collect();
         let records = &meta.collections.records;
-        let known = records.iter().map(|r| before.get(&path_of(r))?.get("order")?.as_f64());
-        for (record, order) in records.iter().zip(orders(&known.collect::<Vec<_>>())) {
-            let (path, entry) = (path_of(record), entry_of(record, order));
-            if before.get(&path) != Some(&entry) {
-                changes.push(Change::new(path, Some(entry)));
+        let order = |r| before.get(&path_of(r))?.value().get("order")?.as_f64();
+        let known: Vec<Option<f64>> = records.iter().map(order).collect();
+        let payer = meta.room.payer();
+        for (record, order) in records.iter().zip(orders(&known)) {
+            let path = path_of(record);
+            let entry = JsonText::of(&entry_of(record, order))
+                .map_err(|e| ServiceError::Internal(format!("{path}: {e}")))?;
+            if before.get(&path).is_none_or(|held| *held.text() != entry) {
+                let sets = DOCUMENT_UNPACKED_BYTES_MAX;
+                let check = || checked(&path, Some(&entry), sets, &payer);
+                changes.push(self.paid(meta.owner, check).await?);
             }
         }
         let actor = author.actor;
         let planned = plan(&meta.room, None, |layer| layer.plan(actor, label, None, changes))?;
-        self.write_down(meta, &planned).await?;
+        let turn = self.write_down((meta, turn), records_before, &planned).await?;
         meta.room.commit(planned, author);
-        Ok(())
+        Ok(turn)
     }
 
     /// The changes, and those that drop the oldest collections past the limit.
@@ -270,13 +373,14 @@ impl Sessions {
         planned: &Planned,
     ) -> Result<Arc<Collections>, ServiceError> {
         let now = self.ctx.data.clock.unix_micros();
-        let mut entries: Vec<(&str, &Value)> = planned.document.below("collections/").collect();
+        let entries = planned.document.below("collections/");
+        let mut entries: Vec<(&str, Value)> = entries.map(|(id, v)| (id, v.value())).collect();
         let order = |v: &Value| v.get("order").and_then(Value::as_f64).unwrap_or_default();
         entries.sort_by(|(a, x), (b, y)| order(x).total_cmp(&order(y)).then(a.cmp(b)));
         let mut records: Vec<CollectionRec> = Vec::new();
         for (id, entry) in entries {
             let before = meta.collections.records.iter().find(|r| r.id == id);
-            let record = record_of(id, entry, before, now)?;
+            let record = record_of(id, &entry, before, now)?;
             if let Some(other) = records.iter().find(|r| r.name == record.name) {
                 return Err(collections::refusal(
                     "conflict",
@@ -310,7 +414,7 @@ fn own_step(
     room: &Room,
     seat: &str,
     author: Author,
-    asked: StepRequest,
+    asked: Asked,
 ) -> Result<(u64, bool), ServiceError> {
     let done = room.with(Some(seat), |layer| {
         let planned = planned(layer, Actor::Viewer, asked)?;
@@ -322,11 +426,11 @@ fn own_step(
 }
 
 /// What a layer would be after a step.
-fn planned(layer: &Layer, actor: Actor, asked: StepRequest) -> Result<Planned, ServiceError> {
+fn planned(layer: &Layer, actor: Actor, asked: Asked) -> Result<Planned, ServiceError> {
     match asked {
-        StepRequest::Do { label, join, changes } => layer.plan(actor, label, join, changes),
-        StepRequest::Undo => layer.plan_way(actor, Way::Undo),
-        StepRequest::Redo => layer.plan_way(actor, Way::Redo),
+        Asked::Do { label, join, changes } => layer.plan(actor, label, join, changes),
+        Asked::Undo => layer.plan_way(actor, Way::Undo),
+        Asked::Redo => layer.plan_way(actor, Way::Redo),
     }
 }
 
@@ -338,7 +442,8 @@ fn hides(planned: &Planned) -> bool {
 
 /// The changes as their paths take them. A page that does not control the session changes filters and looks alone, for
 /// itself.
-fn check_all(changes: Vec<Change>, controls: bool) -> Result<Vec<Change>, ServiceError> {
+fn check_all(changes: &[ChangeRequest], limits: &Limits) -> Result<Vec<Change>, ServiceError> {
+    let Limits { controls, set_bytes_max, payer } = limits;
     if !(1..=CHANGES_MAX).contains(&changes.len()) {
         return Err(ServiceError::invalid(
             "changes",
@@ -347,34 +452,61 @@ fn check_all(changes: Vec<Change>, controls: bool) -> Result<Vec<Change>, Servic
     }
     let mut checked_changes: Vec<Change> = Vec::with_capacity(changes.len());
     let mut seen = std::collections::HashSet::new();
-    for Change { path, value } in changes {
-        if !seen.insert(path.clone()) {
+    let mut unpacked = 0;
+    for ChangeRequest { path, value } in changes {
+        if !seen.insert(path) {
             return Err(ServiceError::invalid("changes", format!("changes names {path:?} twice")));
         }
         let private = matches!(
-            Place::of(&path)?,
+            Place::of(path)?,
             Place::Filter(_) | Place::PruneOrphans | Place::Collapsed(_) | Place::Look(_)
         );
+        let own_max = if *controls { usize::MAX } else { OWN_DOCUMENT_BYTES_MAX };
+        if value.as_ref().is_some_and(|text| text.as_str().len() > own_max) {
+            return Err(ServiceError::TooLarge {
+                what: "what you change for yourself alone",
+                limit: own_max as u64,
+                unit: "bytes; use an expression",
+            });
+        }
         if !controls && !private {
             return Err(ServiceError::Refused { slug: "not-yours", message: NOT_YOURS.to_owned() });
         }
-        checked_changes.push(checked(&path, value)?);
+        let change = checked(path, value.as_ref(), *set_bytes_max, payer)?;
+        unpacked += change.value.as_ref().map_or(0, Held::unpacked);
+        if unpacked > DOCUMENT_UNPACKED_BYTES_MAX {
+            return Err(ServiceError::TooLarge {
+                what: "what the step's filters by selection unpack to",
+                limit: DOCUMENT_UNPACKED_BYTES_MAX,
+                unit: "bytes; send fewer of them, or use expressions",
+            });
+        }
+        checked_changes.push(change);
     }
     Ok(checked_changes)
 }
 
 /// A filter of all that a viewer takes away is switched off for him alone; taking that away brings it back.
-fn switch_off_for_one(room: &Room, seat: &str, changes: &mut [Change]) {
+fn switch_off_for_one(
+    room: &Room,
+    seat: &str,
+    changes: &mut [Change],
+    limits: &Limits,
+) -> Result<(), ServiceError> {
     let shared = room.document();
     for change in changes.iter_mut().filter(|c| c.value.is_none()) {
         let path = change.path.as_str();
         let is_own = room.with(Some(seat), |own| own.document.get(path).is_some()) == Some(true);
-        if let (false, Some(filter)) = (is_own, shared.get(path).filter(|f| f.is_object())) {
-            let mut filter = filter.clone();
+        if let (false, Some(held)) = (is_own, shared.get(path).filter(|f| f.ruled().is_some())) {
+            let mut filter = held.value();
             filter["on"] = json!(false);
-            change.value = Some(filter);
+            let off = ChangeRequest::new(path.to_owned(), Some(&filter));
+            // Its rule was read when it was set.
+            let sets = DOCUMENT_UNPACKED_BYTES_MAX;
+            change.value = checked(path, off.value.as_ref(), sets, &limits.payer)?.value;
         }
     }
+    Ok(())
 }
 
 /// What a viewer is told who changes what is not his.
@@ -385,30 +517,27 @@ const NOT_YOURS: &str = "whoever opened this visualization, and editors of its g
 /// What the layout has to do for a step.
 fn controls_of(planned: &Planned, meta: &SessionMeta) -> Result<Vec<Control>, ServiceError> {
     let usual = serde_json::to_value(meta.settings).unwrap_or_default();
-    let (mut out, mut settings) = (Vec::new(), Map::new());
+    let (mut out, mut pins, mut settings) = (Vec::new(), Vec::new(), Map::new());
     for Change { path, value } in &planned.step.changes {
+        let value = || value.as_ref().map(Held::value);
         match Place::of(path)? {
-            Place::Pin(node) => out.push(match value {
-                Some(at) => Control::Pin { node, at: place_of(at) },
-                None => Control::Unpin { node },
-            }),
+            Place::Pin(node) => pins.push((node, value().as_ref().map(place_of))),
             Place::Setting(name) => {
                 // Without a value of its own it is what the page's address says.
-                let value = value.as_ref().or_else(|| usual.get(name)).cloned();
+                let value = value().or_else(|| usual.get(name).cloned());
                 settings.insert(name.to_owned(), value.unwrap_or_default());
             }
             _ => {}
         }
     }
+    // All pins are one command: others have their turn beside it.
+    if !pins.is_empty() {
+        out.push(Control::Pins(pins));
+    }
     if !settings.is_empty() {
         out.push(Control::Settings(settings));
     }
     Ok(out)
-}
-
-/// A pin of the document.
-fn pin_of(node: &str, at: &Value) -> Option<Control> {
-    Some(Control::Pin { node: node.parse().ok()?, at: place_of(at) })
 }
 
 fn place_of(at: &Value) -> [f32; 2] {
@@ -418,7 +547,7 @@ fn place_of(at: &Value) -> [f32; 2] {
 /// The knobs of the layout with which a session begins: those of the page's address, and what the document says of them.
 pub(super) fn settings_of(meta: &SessionMeta) -> LayoutSettings {
     let document = meta.room.document();
-    let patch = document.below("settings/").map(|(name, value)| (name.to_owned(), value.clone()));
+    let patch = document.below("settings/").map(|(name, held)| (name.to_owned(), held.value()));
     let mut settings = meta.settings;
     if let Err(error) = settings.apply(&patch.collect()) {
         tracing::warn!(session = %meta.session, %error, "settings of a document are left out");
@@ -427,9 +556,13 @@ pub(super) fn settings_of(meta: &SessionMeta) -> LayoutSettings {
 }
 
 /// What of a document is written down; the collections have records of their own.
-pub(super) fn kept(mut entries: Map<String, Value>) -> Map<String, Value> {
-    entries.retain(|path, _| !path.starts_with("collections/"));
+pub(super) fn kept(mut entries: BTreeMap<String, JsonText>) -> BTreeMap<String, JsonText> {
+    entries.retain(|path, _| !is_collection(path));
     entries
+}
+
+fn is_collection(path: &str) -> bool {
+    path.starts_with("collections/")
 }
 
 /// Where the document has a collection.
@@ -453,7 +586,7 @@ fn entry_of(record: &CollectionRec, order: f64) -> Value {
 
 /// The columns that colours and sizes follow.
 pub(super) fn encodings_of(document: &Document) -> Map<String, Value> {
-    document.below("encodings/").map(|(channel, e)| (channel.to_owned(), e.clone())).collect()
+    document.below("encodings/").map(|(channel, e)| (channel.to_owned(), e.value())).collect()
 }
 
 /// The record of a collection of the document; `before` is the one that it changes.

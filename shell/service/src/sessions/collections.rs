@@ -12,6 +12,7 @@ use graphlume_storage::CollectionRec;
 use graphlume_types::SessionId;
 use graphlume_types::limits::{
     COLLECTION_EXPR_BYTES_MAX, COLLECTION_NAME_CHARS_MAX, COLLECTIONS_MAX, DESCRIPTION_CHARS_MAX,
+    DOCUMENT_UNPACKED_BYTES_MAX,
 };
 use serde_json::{Map, Value, json};
 
@@ -180,7 +181,9 @@ pub(crate) fn rule_of(expr: &Value, strict: bool) -> Result<CollectionRule, Serv
         return Ok(CollectionRule::All(ids));
     }
     if expr.get("type").and_then(Value::as_str) == Some("rule") {
-        let rule = Rule::of_json(expr.get("rule").unwrap_or(&Value::Null))?;
+        // What was checked when it was set is read, and each evaluation holds it against its graph.
+        let rule =
+            Rule::of_json(expr.get("rule").unwrap_or(&Value::Null), DOCUMENT_UNPACKED_BYTES_MAX)?;
         return Ok(CollectionRule::Rule(Arc::new(rule)));
     }
     let strictness = if strict { Strictness::Strict } else { Strictness::Lenient };

@@ -2,9 +2,10 @@
 //! pages ask about its columns.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use graphlume_engine::{
-    Axis, EngineError, FacetColumn, Filter, FilterKind, FilterSet, Histogram, NodeBytes, Rule,
+    Axis, EngineError, EngineHandle, FacetColumn, Filter, FilterSet, Histogram, NodeBytes, Rule,
     Target, Visible, Wanted,
 };
 use graphlume_expr::QueryError;
@@ -13,7 +14,7 @@ use graphlume_types::Coded;
 use serde_json::{Map, Value, json};
 
 use super::{Sessions, ViewerGrant, no_session};
-use crate::document::{Change, Document, Layer, Room, Shown};
+use crate::document::{Change, Document, Held, Layer, Room, Shown};
 use crate::error::ServiceError;
 
 /// What a rule means.
@@ -31,6 +32,15 @@ pub struct Found {
     pub edge_count: u64,
 }
 
+/// How long filters wait when their caller has as many queries as he may.
+const BUSY_PAUSES: [Duration; 6] = [
+    Duration::from_millis(200),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+    Duration::from_secs(10),
+    Duration::from_secs(30),
+];
 /// Words with which texts in Cypher begin.
 const CYPHER: [&str; 9] =
     ["match", "optional", "call", "unwind", "with", "return", "graph", "use", "profile"];
@@ -51,8 +61,11 @@ impl Sessions {
                     None => filter_set(&document, None),
                     Some(_) => filter_set(&room.document(), Some(&document)),
                 };
-                #[allow(clippy::cast_possible_truncation, reason = "it only tells frames apart")]
-                let visible = engine.filter(target.clone(), Arc::new(set), revision as u32).await;
+                let visible = {
+                    // One at a time a session, however many have filters of their own.
+                    let _turn = room.finding().await;
+                    visible_of(&engine, &target, Arc::new(set), revision).await
+                };
                 room.show(own, shown(revision, visible));
             }
         });
@@ -139,15 +152,23 @@ impl Sessions {
                 return Err(ServiceError::invalid("rule", message));
             }
         };
-        let parsed = Arc::new(Rule::of_json(&rule)?);
+        let is_set = rule.get("nodes").is_some() || rule.get("ego").is_some();
+        let set_bytes_max = if is_set { self.set_bytes_max(grant).await? } else { 0 };
+        let parsed = Arc::new(Rule::of_json(&rule, set_bytes_max)?);
         let members = self.ctx.engine.find(grant.target(), parsed).await??;
+        let count = self.ctx.engine.node_count(grant.target()).await?;
         Ok(Found {
             form,
             rule,
-            nodes: NodeBytes::pack(&members.nodes),
+            nodes: NodeBytes::pack(&members.nodes, count),
             node_count: members.nodes.len(),
             edge_count: members.edges.len(),
         })
+    }
+
+    /// Bytes of a set of the nodes of the session's graph.
+    pub(super) async fn set_bytes_max(&self, grant: &ViewerGrant) -> Result<u64, ServiceError> {
+        Ok(NodeBytes::bytes_of(self.ctx.engine.node_count(grant.target()).await?))
     }
 
     /// Refuses an encoding whose column is not there.
@@ -156,8 +177,10 @@ impl Sessions {
         grant: &ViewerGrant,
         change: &Change,
     ) -> Result<(), ServiceError> {
-        let attribute = change.value.as_ref().and_then(|v| v.get("attribute")?.as_str());
-        let Some(attribute) = attribute else { return Ok(()) };
+        let Some(encoding) = change.value.as_ref().map(Held::value) else { return Ok(()) };
+        let Some(attribute) = encoding.get("attribute").and_then(Value::as_str) else {
+            return Ok(());
+        };
         let axis = if change.path.starts_with("encodings/edge") { Axis::Edge } else { Axis::Node };
         let columns = self.ctx.engine.facet_columns(grant.target()).await?;
         let own: Vec<&str> =
@@ -194,10 +217,33 @@ impl Sessions {
     }
 }
 
+/// What a set of filters leaves visible. Nobody waits for the answer, so that it can wait for its turn.
+async fn visible_of(
+    engine: &EngineHandle,
+    target: &Target,
+    set: Arc<FilterSet>,
+    revision: u64,
+) -> Result<Visible, EngineError> {
+    for pause in BUSY_PAUSES {
+        #[allow(clippy::cast_possible_truncation, reason = "it only tells frames apart")]
+        let visible = engine.filter(target.clone(), Arc::clone(&set), revision as u32).await;
+        match visible {
+            Err(EngineError::Busy { .. }) => tokio::time::sleep(pause).await,
+            other => return other,
+        }
+    }
+    #[allow(clippy::cast_possible_truncation, reason = "it only tells frames apart")]
+    engine.filter(target.clone(), set, revision as u32).await
+}
+
 /// Whether a document hides anything.
 fn has_filters(document: &Document) -> bool {
-    document.below("filters/").next().is_some()
-        || document.get("prune_orphans") == Some(&Value::Bool(true))
+    document.below("filters/").next().is_some() || prunes(document)
+}
+
+/// Whether a document hides nodes without a visible edge.
+fn prunes(document: &Document) -> bool {
+    document.get("prune_orphans").is_some_and(|held| held.text().as_str() == "true")
 }
 
 /// The filters of a document, and those that one page adds for itself.
@@ -208,7 +254,6 @@ pub(super) fn filter_set(shared: &Document, own: Option<&Document>) -> FilterSet
         let entries = document.below("filters/").filter(|(id, _)| mine || !is_own(id));
         entries.filter_map(|(id, value)| filter_of(id, value)).collect()
     };
-    let prunes = |document: &Document| document.get("prune_orphans") == Some(&Value::Bool(true));
     let mut filters = of(shared, false);
     filters.extend(own.into_iter().flat_map(|own| of(own, true)));
     FilterSet { filters, prune_orphans: prunes(shared) || own.is_some_and(prunes) }
@@ -216,28 +261,20 @@ pub(super) fn filter_set(shared: &Document, own: Option<&Document>) -> FilterSet
 
 /// What a document collapses: the name of each disc and the rule of its nodes, in the document's order.
 pub(super) fn collapsed_of(document: &Document) -> Vec<(String, Arc<Rule>)> {
-    let order = |value: &Value| value.get("order").and_then(Value::as_f64).unwrap_or(0.0);
-    let mut entries: Vec<(&str, &Value)> = document.below("collapsed/").collect();
-    entries.sort_by(|(a, x), (b, y)| order(x).total_cmp(&order(y)).then(a.cmp(b)));
-    let entry = |(id, value): (&str, &Value)| {
-        let filter = filter_of(id, value).filter(|filter| filter.on)?;
-        let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
-        Some((name.to_owned(), filter.rule))
+    let ruled = |(id, held): (&'_ str, &'_ Held)| {
+        let ruled = held.ruled().filter(|ruled| ruled.on)?;
+        Some((ruled.order, id.to_owned(), ruled.name.to_string(), Arc::clone(&ruled.rule)))
     };
-    entries.into_iter().filter_map(entry).collect()
+    let mut entries: Vec<_> = document.below("collapsed/").filter_map(ruled).collect();
+    entries.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+    entries.into_iter().map(|(_, _, name, rule)| (name, rule)).collect()
 }
 
-/// A filter of a document; what could be read when it was set can be read now.
-fn filter_of(id: &str, value: &Value) -> Option<Filter> {
-    let rule = Rule::of_json(value.get("rule")?);
-    let rule = rule.inspect_err(|error| tracing::warn!(id, %error, "a filter cannot be read"));
-    // What is collapsed has a rule and no kind.
-    let kind = match value.get("kind").and_then(Value::as_str) {
-        Some("exclusion") => FilterKind::Exclusion,
-        _ => FilterKind::Filter,
-    };
-    let on = value.get("on") == Some(&Value::Bool(true));
-    Some(Filter { id: id.to_owned(), kind, on, rule: Arc::new(rule.ok()?) })
+/// A filter of a document, as it was read when it was set.
+fn filter_of(id: &str, held: &Held) -> Option<Filter> {
+    let ruled = held.ruled()?;
+    let (kind, on, rule) = (ruled.kind, ruled.on, Arc::clone(&ruled.rule));
+    Some(Filter { id: id.to_owned(), kind, on, rule })
 }
 
 /// What pages are told of what is visible.

@@ -1,14 +1,13 @@
 //! Sessions as the REST interface shows them.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use graphlume_identity::{IdentityError, Principal};
-use graphlume_storage::{DatasetRec, Role, Scope, SessionRec};
-use graphlume_types::SessionId;
+use graphlume_storage::{DatasetRec, Role, Scope, SessionHead, SessionRec};
 use graphlume_types::limits::PAGE_ROWS_MAX;
+use graphlume_types::{DatasetId, SessionId};
 
-use super::registry::SessionMeta;
-use super::stored::from_record;
 use super::{Sessions, no_session, parse_session};
 use crate::datasets::builtin;
 use crate::error::ServiceError;
@@ -32,28 +31,34 @@ impl Sessions {
         }
         let all = is_superuser;
         let (scope, only) = (if all { Scope::All } else { Scope::Owner(user) }, who.scope());
-        let mut live = if all { self.registry.all() } else { Vec::new() };
+        let live = if all { self.registry.all() } else { Vec::new() };
         self.ctx
             .blocking(move |data| {
-                let stored = data.store.list::<SessionRec>(&[scope], 0, PAGE_ROWS_MAX)?;
-                let stored = stored.items.into_iter().filter(|r| r.closed_at.is_none());
-                let mut sessions: HashMap<SessionId, SessionMeta> =
-                    stored.map(|r| (r.session_id.clone(), from_record(r))).collect();
-                sessions.extend(live.drain(..).map(|v| (v.session.clone(), v)));
-                let mut sessions: Vec<SessionMeta> = sessions.into_values().collect();
-                // A guest may have been let in for another dataset earlier.
-                sessions.retain(|v| only.is_none_or(|only| v.dataset == only));
+                let mut sessions: HashMap<SessionId, Listed> = HashMap::new();
+                data.store.walk::<SessionRec, ServiceError>(&[scope], |entry| {
+                    // The document of a session is not read for it.
+                    if let Some(head) = entry.head()?.filter(|head| head.closed_at.is_none()) {
+                        let SessionHead { session_id, dataset_id, created_at, .. } = head;
+                        sessions.insert(session_id, (dataset_id, created_at));
+                    }
+                    let full = sessions.len() as u64 >= PAGE_ROWS_MAX;
+                    Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                })?;
                 sessions
-                    .sort_by(|a, b| (b.created_at, &b.session).cmp(&(a.created_at, &a.session)));
+                    .extend(live.iter().map(|v| (v.session.clone(), (v.dataset, v.created_at))));
+                let mut sessions: Vec<(SessionId, Listed)> = sessions.into_iter().collect();
+                // A guest may have been let in for another dataset earlier.
+                sessions.retain(|(_, (dataset, _))| only.is_none_or(|only| *dataset == only));
+                sessions.sort_by(|(a, (_, x)), (b, (_, y))| (y, b).cmp(&(x, a)));
                 let mut results = Vec::new();
-                for v in sessions {
+                for (session, (dataset, _)) in sessions {
                     if results.len() as u64 >= PAGE_ROWS_MAX {
                         break;
                     }
-                    let there = builtin::by_id(v.dataset).is_some()
-                        || data.store.exists::<DatasetRec>(&v.dataset)?;
+                    let there = builtin::by_id(dataset).is_some()
+                        || data.store.exists::<DatasetRec>(&dataset)?;
                     if there {
-                        results.push(reply(&v));
+                        results.push(reply(&session, dataset));
                     }
                 }
                 Ok(SessionsReply { results })
@@ -69,22 +74,25 @@ impl Sessions {
         let id = parse_session(session).map_err(|_| no_session(session))?;
         let meta = self.meta(&id)?.ok_or_else(|| no_session(session))?;
         self.find_by_session(who, &meta)?;
-        Ok(reply(&meta))
+        Ok(reply(&meta.session, meta.dataset))
     }
 }
 
+/// What a list has of a session: what it shows, and since when.
+type Listed = (DatasetId, i64);
+
 /// The first revision of a session: the dataset as it is.
-pub(super) fn revision(meta: &SessionMeta) -> String {
-    let name = format!("{}/{}", meta.session, meta.dataset);
+pub(super) fn revision(session: &SessionId, dataset: DatasetId) -> String {
+    let name = format!("{session}/{dataset}");
     blake3::hash(name.as_bytes()).to_hex().chars().take(32).collect()
 }
 
-fn reply(meta: &SessionMeta) -> SessionReply {
+fn reply(session: &SessionId, dataset: DatasetId) -> SessionReply {
     SessionReply {
-        session_id: meta.session.to_string(),
+        session_id: session.to_string(),
         revision: RevisionReply {
-            revision_id: revision(meta),
-            dataset: RevisionDataset { dataset_id: meta.dataset.to_string() },
+            revision_id: revision(session, dataset),
+            dataset: RevisionDataset { dataset_id: dataset.to_string() },
         },
     }
 }

@@ -10,6 +10,7 @@ mod control;
 mod filtering;
 mod list;
 mod orders;
+mod payers;
 mod picture;
 mod placing;
 mod presence;
@@ -17,26 +18,27 @@ mod registry;
 mod stored;
 mod views;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use graphlume_engine::{EngineError, LayoutSettings, Target};
 use graphlume_identity::Principal;
 use graphlume_identity::authz::{Action, Resource, reads_without_address};
 use graphlume_storage::SessionRec;
-use graphlume_types::{Code, Coded, DatasetId, Notice, SessionId, UserId, note};
-use serde_json::Map;
+use graphlume_types::{Caller, Code, Coded, DatasetId, Notice, SessionId, UserId, note};
 
 use crate::context::Context;
 use crate::data::DataStore;
 use crate::datasets::builtin::{self, DEMO};
 use crate::datasets::known_for;
-use crate::document::Room;
+use crate::document::{Document, Room, Unwritten};
 use crate::error::ServiceError;
 use collections::{Background, Collections};
 use control::ControlKeys;
+use payers::Payers;
 use presence::Presence;
 use registry::{SessionRegistry, memory_of};
-use stored::{document, from_record, keep, record, seen};
+use stored::{entries_with, from_record, keep, record, seen};
 
 pub use about::AboutReply;
 pub use changing::{StepRequest, Stepped};
@@ -57,6 +59,7 @@ pub struct Sessions {
     presence: Arc<Presence>,
     keys: ControlKeys,
     drawing: Arc<picture::Drawing>,
+    payers: Payers,
 }
 
 /// A session that was opened.
@@ -77,13 +80,15 @@ pub struct ViewerGrant {
     pub dataset: DatasetId,
     /// Whether the caller opened it.
     pub owner: bool,
+    /// Who asks: callers take turns.
+    pub caller: Caller,
 }
 
 impl ViewerGrant {
     /// What to ask the engine for: the session, as long as it shows what the caller may see.
     #[must_use]
     pub fn target(&self) -> Target {
-        (self.session.clone(), self.dataset).into()
+        Target::from((self.session.clone(), self.dataset)).of(self.caller)
     }
 }
 
@@ -103,7 +108,9 @@ impl Sessions {
     pub(crate) fn new(ctx: Arc<Context>) -> Self {
         let presence = Presence::new(Arc::clone(&ctx.data.clock));
         let keys = ControlKeys::new(&ctx.identity);
-        Self { ctx, registry: SessionRegistry::new(), presence, keys, drawing: Arc::default() }
+        let payers = Payers::new(ctx.engine.memory_budget());
+        let (registry, drawing) = (SessionRegistry::new(), Arc::default());
+        Self { ctx, registry, presence, keys, drawing, payers }
     }
 
     /// Opens a session on a dataset for the page. `dataset` is an id or a built-in name, `session` the
@@ -249,7 +256,8 @@ impl Sessions {
         };
         let owner = self.meta(&opened.session_id)?.and_then(|v| v.owner);
         let owner = owner.is_some() && owner == who.session_owner();
-        Ok(ViewerGrant { session: opened.session_id, dataset, owner })
+        let caller = who.user().into();
+        Ok(ViewerGrant { session: opened.session_id, dataset, owner, caller })
     }
 
     /// The dataset of a session, for a caller who named the session alone.
@@ -291,10 +299,16 @@ impl Sessions {
             // The account that has it open first is its owner; who comes later watches.
             Some(v) if v.owner.is_none() && !v.claimed => {
                 let owner = who.session_owner();
+                if owner.is_some() {
+                    v.room.owned(self.payers.of(owner));
+                }
                 SessionMeta { owner, org: org(), live: true, claimed: owner.is_some(), ..v }
             }
             Some(v) => SessionMeta { live: true, ..v },
-            None => new_session(who, session.clone(), dataset, fresh.unwrap_or_default(), now),
+            None => {
+                let fresh = fresh.unwrap_or_default();
+                self.new_session(who, (session.clone(), dataset), fresh, now).await?
+            }
         };
         let settings = changing::settings_of(&meta);
         self.ctx.engine.open(session.clone(), dataset, settings).await?;
@@ -361,9 +375,20 @@ impl Sessions {
         if let Some(meta) = self.registry.get(id) {
             return Ok(Some(meta));
         }
-        let rec = self.ctx.data.store.get::<SessionRec>(id)?;
-        let meta = rec.filter(|r| r.closed_at.is_none()).map(from_record);
-        let Some(meta) = meta else { return Ok(None) };
+        let store = &self.ctx.data.store;
+        let rec = store.get::<SessionRec>(id)?.filter(|r| r.closed_at.is_none());
+        let Some(rec) = rec else { return Ok(None) };
+        let steps = store.steps_of(id)?;
+        let read = || from_record(rec.clone(), steps.clone(), self.payers.of(rec.owner));
+        let meta = match read() {
+            Err(ServiceError::Unpaid(refused)) => {
+                if !self.make_room(rec.owner, refused.need) {
+                    drop(self.ctx.engine.memory().reserve(refused.need));
+                }
+                read()?
+            }
+            read => read?,
+        };
         self.remember(meta.clone());
         Ok(Some(self.registry.get(id).unwrap_or(meta)))
     }
@@ -388,9 +413,27 @@ impl Sessions {
         self.registry.of(user)
     }
 
-    /// The lock under which a session's collections change.
-    pub(crate) fn collection_turn(&self, session: &SessionId) -> Arc<tokio::sync::Mutex<()>> {
-        self.registry.turn(session)
+    /// Puts sessions that no page has open out of memory, until `owner` may have `bytes` more and the server has them;
+    /// whether that is so. Those of accounts are read again from their records.
+    fn make_room(&self, owner: Option<UserId>, bytes: u64) -> bool {
+        let budget = self.payers.budget(owner);
+        let may = || budget.limit().saturating_sub(budget.used()) >= bytes;
+        self.put_out(owner, may);
+        let has = || self.payers.has_memory(bytes);
+        for other in self.registry.owners() {
+            if has() {
+                break;
+            }
+            self.put_out(other, has);
+        }
+        has()
+    }
+
+    fn put_out(&self, owner: Option<UserId>, fits: impl Fn() -> bool) {
+        let gone = self.registry.put_out(owner, |id| self.presence.is_open(id), fits);
+        if owner.is_none() {
+            self.registry.leave(gone);
+        }
     }
 
     /// Notes how much memory a session takes by now; those without an owner have a limit together.
@@ -435,31 +478,37 @@ impl Sessions {
     }
 }
 
-/// A session that is new.
-fn new_session(
-    who: &Principal,
-    session: SessionId,
-    dataset: DatasetId,
-    fresh: Fresh,
-    now: i64,
-) -> SessionMeta {
-    let Fresh { settings, collections, notices } = fresh;
-    let owner = who.session_owner();
-    let room = Room::new(document(Map::new(), &collections));
-    SessionMeta {
-        session,
-        dataset,
-        owner,
-        org: who.active_org().map(str::to_owned),
-        created_at: now,
-        seen_at: now,
-        settings,
-        bytes: memory_of(&collections, &notices, &room),
-        room,
-        notices: notices.into(),
-        collections: Arc::new(collections),
-        live: true,
-        claimed: owner.is_some(),
+impl Sessions {
+    /// A session that is new.
+    async fn new_session(
+        &self,
+        who: &Principal,
+        (session, dataset): (SessionId, DatasetId),
+        fresh: Fresh,
+        now: i64,
+    ) -> Result<SessionMeta, ServiceError> {
+        let Fresh { settings, collections, notices } = fresh;
+        let owner = who.session_owner();
+        let payer = self.payers.of(owner);
+        let entries = || entries_with(BTreeMap::new(), &collections);
+        let read = || Document::from_entries(entries(), &payer);
+        let document = self.paid(owner, read).await?;
+        let room = Room::new(document, owner.is_some(), payer, Unwritten::default());
+        Ok(SessionMeta {
+            session,
+            dataset,
+            owner,
+            org: who.active_org().map(str::to_owned),
+            created_at: now,
+            seen_at: now,
+            settings,
+            bytes: memory_of(&collections, &notices, &room),
+            room,
+            notices: notices.into(),
+            collections: Arc::new(collections),
+            live: true,
+            claimed: owner.is_some(),
+        })
     }
 }
 

@@ -1,8 +1,7 @@
 //! Pictures of a session without a browser: what its document hides and how it looks, with what a caller asks for.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,7 +9,8 @@ use graphlume_engine::{
     PictureBackground, PictureFormat, PictureLabels, PictureLook, PictureRequest, PictureSettings,
     PictureTheme, PictureWindow, backdrop,
 };
-use graphlume_types::SessionId;
+use graphlume_types::limits::{PICTURES_MAX, PICTURES_PER_USER_MAX};
+use graphlume_types::{Caller, SessionId};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -19,8 +19,6 @@ use super::{Sessions, ViewerGrant, no_session};
 use crate::document::Document;
 use crate::error::ServiceError;
 
-/// Pictures that are drawn at once for all sessions together: each takes a reader of the engine.
-const DRAWN_AT_ONCE_MAX: usize = 4;
 /// How long a picture waits for a layout that runs, unless its caller says.
 const WAIT: Duration = Duration::from_secs(10);
 /// How long a picture waits for the communities of a large graph, which are looked for once. The search goes on without
@@ -129,11 +127,11 @@ impl LookAsked {
     }
 }
 
-/// The pictures that are asked for: a session has one, which draws or waits for its layout.
+/// The pictures that are asked for: a session has one, which draws or waits for its layout; and callers have some.
 #[derive(Debug, Default)]
 pub(super) struct Drawing {
     asked: Mutex<HashSet<SessionId>>,
-    drawn: AtomicUsize,
+    drawn: Mutex<HashMap<Caller, usize>>,
 }
 
 /// The place of one picture of a session.
@@ -146,11 +144,17 @@ impl Drop for Asked {
 }
 
 /// A picture that is drawn.
-struct Drawn<'a>(&'a Drawing);
+struct Drawn<'a>(&'a Drawing, Caller);
 
 impl Drop for Drawn<'_> {
     fn drop(&mut self) {
-        self.0.drawn.fetch_sub(1, Ordering::Relaxed);
+        let mut drawn = self.0.drawn.lock();
+        if let Some(count) = drawn.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                drawn.remove(&self.1);
+            }
+        }
     }
 }
 
@@ -167,12 +171,22 @@ impl Drawing {
 
 impl Asked {
     /// Taken when the layout is at rest: those that wait hold no other session's picture off.
-    fn draw(&self) -> Result<Drawn<'_>, ServiceError> {
-        if self.0.drawn.fetch_add(1, Ordering::Relaxed) >= DRAWN_AT_ONCE_MAX {
-            drop(Drawn(&self.0));
-            return Err(ServiceError::Busy { what: "pictures of this server (four at a time)" });
+    fn draw(&self, caller: Caller) -> Result<Drawn<'_>, ServiceError> {
+        let mut drawn = self.0.drawn.lock();
+        let (most, what) = match caller.is_stranger() {
+            true => {
+                (1, "pictures of callers from your address (one at a time; accounts have four)")
+            }
+            false => (PICTURES_PER_USER_MAX, "pictures of your account (four at a time)"),
+        };
+        if drawn.get(&caller).copied().unwrap_or_default() >= most {
+            return Err(ServiceError::Busy { what });
         }
-        Ok(Drawn(&self.0))
+        if drawn.values().sum::<usize>() >= PICTURES_MAX {
+            return Err(ServiceError::Busy { what: "pictures of this server (sixteen at a time)" });
+        }
+        *drawn.entry(caller).or_default() += 1;
+        Ok(Drawn(&self.0, caller))
     }
 }
 
@@ -204,7 +218,7 @@ impl Sessions {
             // Without them all nodes are shown, as the page does.
             tokio::time::timeout(GROUPS_WAIT, groups).await.ok().and_then(Result::ok).flatten()
         };
-        let _drawn = place.draw()?;
+        let _drawn = place.draw(grant.caller)?;
         Ok(self.ctx.engine.picture(grant.target(), request).await?)
     }
 
@@ -222,13 +236,13 @@ impl Sessions {
         let documents = || [Some(&shared), own.as_ref()].into_iter().flatten();
         let mut look = LookAsked::default();
         for (name, value) in documents().flat_map(|d| d.below("look/")) {
-            look.hear(name, value);
+            look.hear(name, &value.value());
         }
         let bound = documents().filter_map(|d| bound(d)).next_back();
         let mut settings = settings(asked, look, bound);
         let mut has_names = true;
         for (name, value) in documents().flat_map(|d| d.below("look/")) {
-            hear_labels(&mut settings.labels, &mut has_names, name, value);
+            hear_labels(&mut settings.labels, &mut has_names, name, &value.value());
         }
         let follows_dataset = asked.theme.is_none()
             && bound.is_none()
@@ -271,7 +285,7 @@ fn hear_labels(labels: &mut PictureLabels, shown: &mut bool, name: &str, value: 
 
 /// The background that a document asks for.
 fn bound(document: &Document) -> Option<[u8; 3]> {
-    backdrop::color(document.get("look/background")?.as_str()?)
+    backdrop::color(document.get("look/background")?.value().as_str()?)
 }
 
 /// What is asked for, else what the document says, else what is usual.
@@ -319,24 +333,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_picture_of_a_session_and_four_of_all_are_drawn_at_once() {
+    fn a_session_an_address_and_an_account_have_their_pictures() {
         let drawing = Arc::new(Drawing::default());
         let session = |k: usize| -> SessionId { format!("s{k}").parse().unwrap() };
         let first = drawing.ask(&session(0)).unwrap();
         let again = drawing.ask(&session(0)).err().unwrap().to_string();
         assert!(again.contains("one at a time"), "{again}");
-        let waiting: Vec<Asked> = (1..9).map(|k| drawing.ask(&session(k)).unwrap()).collect();
-        let drawn = first.draw().unwrap();
-        let others: Vec<Drawn<'_>> = waiting[..3].iter().map(|one| one.draw().unwrap()).collect();
-        let fifth = waiting[7].draw().err().unwrap().to_string();
-        assert!(fifth.contains("four at a time"), "{fifth}");
+        let places: Vec<Asked> = (1..40).map(|k| drawing.ask(&session(k)).unwrap()).collect();
+        let stranger = |k: u8| Caller::stranger(std::net::Ipv4Addr::new(10, 0, 0, k).into());
+        let account = |k: u64| Caller::User(graphlume_types::UserId(k));
+        let drawn = first.draw(stranger(1)).unwrap();
+        let refused = places[0].draw(stranger(1)).err().unwrap().to_string();
+        assert!(refused.contains("your address"), "{refused}");
+        let other = places[0].draw(stranger(2)).unwrap();
+        let mut own: Vec<Drawn<'_>> =
+            places[1..5].iter().map(|one| one.draw(account(1)).unwrap()).collect();
+        let refused = places[5].draw(account(1)).err().unwrap().to_string();
+        assert!(refused.contains("your account"), "{refused}");
+        for k in 6..PICTURES_MAX {
+            own.push(places[k].draw(account(1 + k as u64)).unwrap());
+        }
+        let refused = places[30].draw(account(99)).err().unwrap().to_string();
+        assert!(refused.contains("this server"), "{refused}");
         drop(drawn);
-        let next = waiting[7].draw();
-        assert!(next.is_ok() && waiting[6].draw().is_err());
-        drop(others);
-        drop(next);
+        assert!(places[30].draw(stranger(1)).is_ok());
+        drop((own, other));
+        assert!(drawing.drawn.lock().is_empty());
         drop(first);
-        assert!(drawing.ask(&session(0)).is_ok() && waiting[6].draw().is_ok());
+        assert!(drawing.ask(&session(0)).is_ok());
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The sessions that are known to this run.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use graphlume_engine::LayoutSettings;
@@ -43,12 +42,10 @@ pub(crate) struct SessionMeta {
 pub(super) fn memory_of(collections: &Collections, notices: &[Notice], room: &Room) -> usize {
     const OF_TEXT: usize = 16;
     let texts = json_bytes(&collections.records).saturating_add(json_bytes(&notices));
-    let texts = texts.saturating_add(room.bytes());
-    size_of::<SessionMeta>().saturating_add(texts.saturating_mul(OF_TEXT))
+    // Entries of the room are texts.
+    size_of::<SessionMeta>().saturating_add(texts.saturating_mul(OF_TEXT)) + room.bytes()
 }
 
-/// Locks that changes of collections take turns on; two sessions rarely share one.
-const TURNS: usize = 64;
 /// Sessions that ended with their dataset and whose owners are told so.
 const CLOSED_MAX: usize = 1_024;
 
@@ -56,7 +53,6 @@ const CLOSED_MAX: usize = 1_024;
 /// the disk, and its page opens it again after a restart.
 pub(crate) struct SessionRegistry {
     map: Mutex<HashMap<SessionId, SessionMeta>>,
-    turns: Vec<Arc<tokio::sync::Mutex<()>>>,
     closed: Mutex<VecDeque<(SessionId, UserId)>>,
     /// Sessions that were forgotten and that the engine still holds.
     leaving: Mutex<VecDeque<SessionId>>,
@@ -64,21 +60,11 @@ pub(crate) struct SessionRegistry {
 
 impl SessionRegistry {
     pub(crate) fn new() -> Self {
-        let turns = (0..TURNS).map(|_| Arc::default()).collect();
-        Self { map: Mutex::default(), turns, closed: Mutex::default(), leaving: Mutex::default() }
+        Self { map: Mutex::default(), closed: Mutex::default(), leaving: Mutex::default() }
     }
 
     pub(super) fn get(&self, id: &SessionId) -> Option<SessionMeta> {
         self.map.lock().get(id).cloned()
-    }
-
-    /// The lock under which a session's collections change.
-    pub(crate) fn turn(&self, id: &SessionId) -> Arc<tokio::sync::Mutex<()>> {
-        let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
-        #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
-        let at = hasher.finish() as usize % self.turns.len();
-        Arc::clone(&self.turns[at])
     }
 
     /// Claims a session that is not controlled. Of many who try at once one succeeds.
@@ -136,6 +122,38 @@ impl SessionRegistry {
         meta.bytes = bytes;
         let is_owned = meta.owner.is_some();
         cut(&mut map, is_owned, id, is_open)
+    }
+
+    /// Forgets sessions of `owner` that no page has open and nobody works with, the oldest first, until `fits`. Those of
+    /// accounts are read again from their records.
+    pub(super) fn put_out(
+        &self,
+        owner: Option<UserId>,
+        is_open: impl Fn(&SessionId) -> bool,
+        fits: impl Fn() -> bool,
+    ) -> Vec<SessionId> {
+        let mut map = self.map.lock();
+        let idle = |v: &&SessionMeta| {
+            // Whoever works with a room has it from here.
+            v.owner == owner && Arc::strong_count(&v.room) == 1 && !is_open(&v.session)
+        };
+        let mut old: Vec<_> =
+            map.values().filter(idle).map(|v| (v.created_at, v.session.clone())).collect();
+        old.sort_unstable();
+        let mut gone = Vec::new();
+        for (_, session) in old {
+            if fits() {
+                break;
+            }
+            map.remove(&session);
+            gone.push(session);
+        }
+        gone
+    }
+
+    /// The owners of sessions in memory.
+    pub(super) fn owners(&self) -> BTreeSet<Option<UserId>> {
+        self.map.lock().values().map(|v| v.owner).collect()
     }
 
     /// Notes sessions that the engine is to close.

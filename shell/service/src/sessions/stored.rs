@@ -1,8 +1,11 @@
 //! Viz sessions in the record store: how they are written, read back and forgotten.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use graphlume_storage::{Batch, DatasetRec, Scope, SessionRec};
+use graphlume_storage::{
+    Batch, DatasetRec, JsonText, Scope, SessionRec, StepKey, StepRec, StoreError,
+};
 use graphlume_types::UserId;
 use graphlume_types::limits::{PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_PER_USER_MAX};
 use serde_json::{Map, Value};
@@ -15,8 +18,9 @@ use super::list::revision;
 use super::registry::{SessionMeta, memory_of};
 use crate::data::DataStore;
 use crate::datasets::builtin;
-use crate::document::{Document, Room};
+use crate::document::{Document, Payer, Room, Unwritten};
 use crate::error::ServiceError;
+use crate::free_fields::json_bytes;
 
 /// Writes a session down; the oldest of the account's make room past the limit.
 pub(super) fn keep(data: &DataStore, rec: &SessionRec, owner: UserId) -> Result<(), ServiceError> {
@@ -28,7 +32,8 @@ pub(super) fn keep(data: &DataStore, rec: &SessionRec, owner: UserId) -> Result<
     for old in &old {
         batch = batch.delete::<SessionRec>(&old.session_id);
     }
-    data.store.commit(batch.put(rec))?;
+    // Steps that a session of this name had before are not this one's.
+    data.store.commit(batch.delete::<SessionRec>(&rec.session_id).put(rec))?;
     for old in old {
         forget(data, &old.session_id, old.dataset_id);
     }
@@ -41,25 +46,60 @@ pub(super) fn seen(data: &DataStore, meta: &SessionMeta) -> Result<(), ServiceEr
     Ok(())
 }
 
-/// Writes the document of a session down: `entries`, and its collections; and the session if that could not be done
-/// before.
-pub(super) fn keep_document(
+/// A step of a document that is to be written down.
+pub(super) struct Writing {
+    /// The session, with its collections after the step.
+    pub(super) meta: SessionMeta,
+    /// What became different, by its number.
+    pub(super) step: StepRec,
+    /// The entries after it, and the bytes of their texts.
+    pub(super) entries: BTreeMap<String, JsonText>,
+    pub(super) document_bytes: usize,
+}
+
+/// Writes a step down: by itself, or, when there are many, the record with all of them in their place. What it takes is the
+/// owner's.
+pub(super) fn write_step(
     data: &DataStore,
-    meta: &SessionMeta,
-    entries: Map<String, Value>,
+    writing: Writing,
+    unwritten: &mut Unwritten,
 ) -> Result<(), ServiceError> {
-    let written = data.store.update::<SessionRec>(&meta.session, |r| {
-        r.collections.clone_from(&meta.collections.records);
-        r.document.clone_from(&entries);
-    })?;
-    match (written, meta.owner) {
-        (Some(_), _) => Ok(()),
-        (None, Some(owner)) => {
-            let rec = SessionRec { document: entries, ..record(meta) };
-            keep(data, &rec, owner)
-        }
-        (None, None) => Err(ServiceError::not_found("session", &meta.session)),
+    let Writing { meta, mut step, entries, document_bytes } = writing;
+    let (session, now) = (&meta.session, data.clock.unix_micros());
+    (step.number, step.created_at) = (unwritten.next, now);
+    let bytes = json_bytes(&step);
+    // What takes something away always fits.
+    let adds = step.collections.is_some() || step.entries.values().any(Option::is_some);
+    let _room = if adds { data.quotas.record(&data.store, &step, None)? } else { None };
+    let is_known = data.store.exists::<SessionRec>(session)?;
+    if is_known && !unwritten.is_due(bytes, document_bytes, now) {
+        data.store.commit(Batch::new().put(&step))?;
+        unwritten.stepped(bytes);
+        return Ok(());
     }
+    let Some(owner) = meta.owner else { return Err(ServiceError::not_found("session", session)) };
+    let whole = |rec: SessionRec| SessionRec {
+        collections: meta.collections.records.clone(),
+        document: entries.clone(),
+        ..rec
+    };
+    loop {
+        let Some((rec, tag)) = data.store.get_tagged::<SessionRec>(session)? else {
+            keep(data, &whole(record(&meta)), owner)?;
+            break;
+        };
+        let mut batch = Batch::new().replace(&whole(rec), tag);
+        for number in unwritten.first..unwritten.next {
+            batch = batch.delete::<StepRec>(&StepKey { session: session.clone(), number });
+        }
+        match data.store.commit(batch) {
+            Ok(()) => break,
+            Err(StoreError::Changed { .. }) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    unwritten.written(now);
+    Ok(())
 }
 
 /// Forgets sessions that were not opened for long, and those whose dataset is gone.
@@ -84,7 +124,7 @@ pub(super) fn record(meta: &SessionMeta) -> SessionRec {
     };
     SessionRec {
         session_id: meta.session.clone(),
-        revision_id: revision(meta),
+        revision_id: revision(&meta.session, meta.dataset),
         dataset_id: meta.dataset,
         owner: meta.owner,
         org_name: meta.org.clone(),
@@ -101,19 +141,42 @@ pub(super) fn record(meta: &SessionMeta) -> SessionRec {
     }
 }
 
-/// The document of a session that was written down, or begins.
-pub(super) fn document(entries: Map<String, Value>, collections: &Collections) -> Document {
-    Document::from_map(entries.into_iter().chain(entries_of(&collections.records)).collect())
+/// The entries of a session that was written down, or begins, with those of its collections.
+pub(super) fn entries_with(
+    entries: BTreeMap<String, JsonText>,
+    collections: &Collections,
+) -> impl Iterator<Item = (String, JsonText)> {
+    let of_collections = entries_of(&collections.records)
+        .filter_map(|(path, entry)| Some((path, JsonText::of(&entry).ok()?)));
+    entries.into_iter().chain(of_collections)
 }
 
-pub(super) fn from_record(rec: SessionRec) -> SessionMeta {
+/// A session as its record and the steps say that the record does not have yet.
+pub(super) fn from_record(
+    mut rec: SessionRec,
+    steps: Vec<StepRec>,
+    payer: Payer,
+) -> Result<SessionMeta, ServiceError> {
+    let unwritten = Unwritten::found(steps.iter().map(|s| (s.number, json_bytes(s))));
+    for step in steps {
+        for (path, value) in step.entries {
+            match value {
+                Some(value) => drop(rec.document.insert(path, value)),
+                None => drop(rec.document.remove(&path)),
+            }
+        }
+        if let Some(collections) = step.collections {
+            collections.apply(&mut rec.collections);
+        }
+    }
     let background = Background { node: rec.background_node, edge: rec.background_edge };
     let collections = if rec.collections.is_empty() && background == Background::default() {
         Collections::default()
     } else {
         Collections::new(rec.collections, background, &Collections::default(), None)
     };
-    let document = document(rec.document, &collections);
+    let entries = entries_with(rec.document, &collections);
+    let document = Document::from_entries(entries, &payer)?;
     let encodings = encodings_of(&document);
     let collections = match encodings.is_empty() {
         true => collections,
@@ -125,8 +188,8 @@ pub(super) fn from_record(rec: SessionRec) -> SessionMeta {
         )
         .encoded(encodings),
     };
-    let room = Room::new(document);
-    SessionMeta {
+    let room = Room::new(document, rec.owner.is_some(), payer, unwritten);
+    Ok(SessionMeta {
         org: rec.org_name,
         seen_at: rec.updated_at.max(rec.created_at),
         bytes: memory_of(&collections, &rec.notices, &room),
@@ -140,5 +203,5 @@ pub(super) fn from_record(rec: SessionRec) -> SessionMeta {
         created_at: rec.created_at,
         live: false,
         claimed: rec.owner.is_some(),
-    }
+    })
 }

@@ -1,0 +1,68 @@
+//! JSON that is kept as its text: shared, and parsed only by whoever needs what is in it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// The text of a JSON value. Cloning shares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JsonText(Arc<str>);
+
+impl JsonText {
+    /// The text of a value.
+    ///
+    /// # Errors
+    /// A value that JSON cannot hold.
+    pub fn of(value: &impl Serialize) -> Result<Self, serde_json::Error> {
+        Ok(Self(serde_json::to_string(value)?.into()))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The value, parsed anew at every call.
+    #[must_use]
+    pub fn value(&self) -> serde_json::Value {
+        // It was JSON when it was made.
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
+impl Serialize for JsonText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        Ok(Self(Box::<str>::from(raw).into()))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_text_is_written_and_read_as_the_value_that_it_is() {
+        let value =
+            json!({"a": [1, 2.5, "x\u{e9}\n"], "b": null, "c": 18_446_744_073_709_551_615_u64});
+        let text = JsonText::of(&value).unwrap();
+        assert_eq!(text.value(), value);
+        let whole = serde_json::to_string(&json!([&text])).unwrap();
+        assert_eq!(whole, format!("[{}]", text.as_str()));
+        let back: Vec<JsonText> = serde_json::from_str(&whole).unwrap();
+        assert_eq!(back, [text.clone()]);
+        let of_value: JsonText = serde_json::from_value(value).unwrap();
+        assert_eq!(of_value, text, "the order of members stays");
+    }
+}
