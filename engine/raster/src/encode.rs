@@ -180,13 +180,15 @@ fn inked([r, g, b, a]: [f32; 4], weight: f32) -> [f32; 4] {
 fn bytes(band: &Band) -> Vec<u8> {
     // The cast ends at 0 and 255.
     let byte = |x: f32| (x * 255.0 + 0.5) as u8;
-    let pixel = |p: &[f32; 4]| {
-        if p[3] == 1.0 {
-            return [byte(p[0]), byte(p[1]), byte(p[2]), 255];
+    let mut bytes = vec![255; 4 * band.pixels.len()];
+    for (to, [r, g, b, a]) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(&band.pixels) {
+        if *a == 1.0 {
+            *to = [byte(*r), byte(*g), byte(*b), 255];
+            continue;
         }
-        let a = p[3].clamp(0.0, 1.0);
+        let a = a.clamp(0.0, 1.0);
         let back = if a > 0.0 { 1.0 / a } else { 0.0 };
-        [byte(p[0] * back), byte(p[1] * back), byte(p[2] * back), byte(a)]
-    };
-    band.pixels.iter().flat_map(pixel).collect()
+        *to = [byte(r * back), byte(g * back), byte(b * back), byte(a)];
+    }
+    bytes
 }

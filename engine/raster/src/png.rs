@@ -43,8 +43,11 @@ impl Writer {
     pub(crate) fn rows(&mut self, pixels: &[u8]) -> io::Result<()> {
         let bytes = self.channels;
         for row in pixels.chunks_exact(4 * self.width) {
-            let row: Vec<u8> =
-                row.as_chunks::<4>().0.iter().flat_map(|p| p[..bytes].iter().copied()).collect();
+            let mut kept = vec![0; bytes * self.width];
+            for (to, pixel) in kept.chunks_exact_mut(bytes).zip(row.as_chunks::<4>().0) {
+                to.copy_from_slice(&pixel[..bytes]);
+            }
+            let row = kept;
             let (filter, best) = self.best(&row, bytes);
             self.packed.write_all(&[filter])?;
             self.packed.write_all(&best)?;
@@ -55,10 +58,17 @@ impl Writer {
 
     /// The filter whose differences are smallest, which usually compresses best, and these.
     fn best(&self, row: &[u8], bytes: usize) -> (u8, Vec<u8>) {
-        let size = |bytes: &[u8]| -> u64 {
-            bytes.iter().map(|b| u64::from((*b as i8).unsigned_abs())).sum()
+        let size = |bytes: &[u8]| {
+            let mut sum = 0;
+            for byte in bytes {
+                sum += u64::from((*byte as i8).unsigned_abs());
+            }
+            sum
         };
-        let up: Vec<u8> = row.iter().zip(&self.above).map(|(b, a)| b.wrapping_sub(*a)).collect();
+        let mut up = vec![0; row.len()];
+        for ((to, byte), above) in up.iter_mut().zip(row).zip(&self.above) {
+            *to = byte.wrapping_sub(*above);
+        }
         let of_up = size(&up);
         // A row of background is nearly that above.
         if of_up * NEARLY <= row.len() as u64 {

@@ -107,6 +107,7 @@ impl Tone {
         let [center, edge] = self.back;
         let d = (square.sqrt() / far).min(1.0);
         let t = d * d * (3.0 - 2.0 * d);
-        [0, 1, 2].map(|c| center[c] + (edge[c] - center[c]) * t)
+        let at = |c: usize| center[c] + (edge[c] - center[c]) * t;
+        [at(0), at(1), at(2)]
     }
 }

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use crate::error::ServiceError;
 
+const MIB: f64 = (1_u64 << 20) as f64;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// What one account may hold: flags of `graphlume serve`.
@@ -176,6 +177,8 @@ impl Quotas {
 pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1 << 20 {
         format!("{bytes} bytes")
+    } else if bytes < 1 << 30 {
+        format!("{:.2} MiB", bytes as f64 / MIB)
     } else {
         format!("{:.2} GiB", bytes as f64 / GIB)
     }

@@ -119,7 +119,7 @@ fn what_a_path_may_hold_is_checked_by_name_and_completed() {
         ),
         (
             "encodings/node.color",
-            json!({"attribute": "a", "colors": ["c"; 1_001]}),
+            json!({"attribute": "a", "colors": vec!["c"; 1_001]}),
             "invalid-value",
             "up to 1000 colours",
         ),
