@@ -134,7 +134,7 @@ class Server:
         """Opens the dataset, names the layout as its page does, and counts the nodes that have a place then."""
         session, headers = f"bench-{name}", {"Authorization": f"Bearer {self.token}"}
         address = f"ws://127.0.0.1:{self.port}/viz/{session}/ws?dataset={dataset}"
-        with connect(address, subprotocols=["graph-viz.v1"], max_size=None, additional_headers=headers) as ws:
+        with connect(address, subprotocols=["graph-viz.v1"], max_size=None, ping_interval=None, additional_headers=headers) as ws:
             said, epoch = False, None
             while True:
                 message = ws.recv(timeout=120)

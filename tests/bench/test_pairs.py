@@ -176,6 +176,34 @@ def test_the_steadier_measure_decides_and_a_slow_other_one_is_seen(clock):
     assert pairs.cells(row)[-1] == "worse (by wall)"
 
 
+def test_where_each_measure_counts_none_hides_behind_a_steadier_one(clock):
+    def of(factor, sigma=0.002):
+        figure = Made(factor, sigma, clock, "louvain", deciding=("cpu", "memory", "quality"))
+        figure.each, figure.round = True, 6
+        return measured([figure], clock)[0]
+
+    equal = of(1.0)
+    assert equal.verdict() == pairs.FINE and len(equal.pairs) == 6 and len(equal.measures()) == 3
+    for measure in ("cpu", "memory", "quality"):
+        row = of({measure: 1.06})
+        assert row.verdict() == pairs.WORSE and pairs.status([row]) == 1
+        lines = [line for line in pairs.table([row], "").splitlines() if line.startswith("| louvain")]
+        assert [("worse" in line) for line in lines] == [m == measure for m in ("cpu", "memory", "quality")]
+    assert of({"cpu": 0.9, "memory": 0.9, "quality": 0.9}).verdict() == pairs.FASTER
+    assert of({"cpu": 0.9}).verdict() == pairs.FINE
+    # Noise in one measure leaves it open, however steady the others are.
+    noisy = Made(1.0, 0.0, clock, deciding=("cpu", "memory"))
+    noisy.each, steady = True, noisy.pair
+
+    def pair(binaries, first):
+        made = steady(binaries, first)
+        made["new"]["cpu"]["all"] *= noisy.rng.lognormvariate(0.03, 0.2)
+        return made
+
+    noisy.pair = pair
+    assert measured([noisy], clock)[0].verdict() == pairs.OPEN
+
+
 def test_other_work_is_said(clock):
     row, = measured([Made(1.0, 0.001, clock)], clock)
     assert pairs.cells(row)[-1] == "fine"

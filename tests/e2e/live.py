@@ -16,6 +16,12 @@ POS_KEY, POS_DELTA, POS_F32, COLOR, SIZE, LABELS, ICONS = 1, 2, 3, 17, 18, 19, 2
 RUNNING = 2
 
 
+def stream(address, **options):
+    """A websocket that ends when somebody closes it and not by the clock: the client's own keepalive, which gives up after
+    20 seconds, would end it on a machine that is busy for so long."""
+    return connect(address, ping_interval=None, **options)
+
+
 class Frame:
     """One binary message."""
 
@@ -39,10 +45,8 @@ class Viewer:
         self.at_rest = False
         # How far the shown positions may be from the true ones, by axis.
         self.error = None
-        self.ws = connect(
-            f"ws://{server.server}/viz/{session}/ws?dataset={dataset}", subprotocols=["graph-viz.v1"],
-            compression=None, max_size=None, additional_headers=headers or {},
-        )
+        self.ws = stream(f"ws://{server.server}/viz/{session}/ws?dataset={dataset}", subprotocols=["graph-viz.v1"],
+                         compression=None, max_size=None, additional_headers=headers or {})
 
     def close(self):
         self.ws.close()

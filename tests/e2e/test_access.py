@@ -7,6 +7,7 @@ import pytest
 import requests
 from conftest import HANG_S, PASSWORD, WEB, Server, node_script, page_env, run_cli, until
 from link_rig import EDGES, ring
+from live import stream
 from websockets.exceptions import ConnectionClosed
 
 
@@ -63,10 +64,8 @@ def test_the_owner_gets_in_while_others_guess(rig):
 
 
 def test_who_comes_later_watches(rig):
-    from websockets.sync.client import connect
-
     def open_page(query):
-        ws = connect(f"{rig.url.replace('http', 'ws')}/viz/shared/ws?dataset=Karate{query}")
+        ws = stream(f"{rig.url.replace('http', 'ws')}/viz/shared/ws?dataset=Karate{query}")
         return ws, next(m for m in messages(ws) if m.get("t") == "hello")
 
     def messages(ws):
@@ -92,12 +91,10 @@ def test_who_comes_later_watches(rig):
 
 
 def test_a_steering_key_ends_when_the_session_gets_an_owner(fresh):
-    from websockets.sync.client import connect
-
     dataset = ring(fresh.api(), private=False)
 
     def hello(query="", **headers):
-        with connect(f"{fresh.url.replace('http', 'ws')}/viz/demo/ws?dataset={dataset}{query}", additional_headers=headers) as ws:
+        with stream(f"{fresh.url.replace('http', 'ws')}/viz/demo/ws?dataset={dataset}{query}", additional_headers=headers) as ws:
             while True:
                 message = ws.recv(timeout=HANG_S)
                 if isinstance(message, str) and json.loads(message).get("t") == "hello":

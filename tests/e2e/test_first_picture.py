@@ -7,10 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
-from live import COLOR, LABELS, POS_DELTA, POS_F32, POS_KEY, SIZE, Frame
+from live import COLOR, LABELS, POS_DELTA, POS_F32, POS_KEY, SIZE, Frame, stream
 from conftest import HANG_S
 from test_live import session_of
-from websockets.sync.client import connect
 
 NODES = 120_000
 LAST_STRIPE = 8
@@ -34,7 +33,7 @@ def frames(server, dataset, session, query, until, resume=None):
     """The binary frames that come, until one is the last wanted; the page may say first what it has."""
     address = f"ws://{server.server}/viz/{session}/ws?dataset={dataset}{query}"
     found = []
-    with connect(address, subprotocols=["graph-viz.v1"], compression=None, max_size=None) as socket:
+    with stream(address, subprotocols=["graph-viz.v1"], compression=None, max_size=None) as socket:
         if resume:
             socket.send(json.dumps({"t": "resume", **resume}))
         while not found or not until(found):

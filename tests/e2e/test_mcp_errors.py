@@ -125,6 +125,9 @@ def test_a_closed_visualization_is_gone(server, small, key):
     ask = "tools/call", {"name": "list_collections", "arguments": {"session_id": session}}
     until(lambda: agent.ask(*ask).status_code != 200, "the visualization is closed")
     assert agent.refusal("list_collections", session_id=session) == (410, -32004)
+    # Of a picture, too, it is said in words that the page is gone.
+    told = agent.ask("tools/call", {"name": "get_picture", "arguments": {"session_id": session}}).text
+    assert "the page of its owner is gone" in told and "open it in a browser again" in told, told
     assert session not in [s["session_id"] for s in agent.call("list_sessions")["sessions"]]
     with OpenPage(server, small, session):
         # A stranger looks at it, its owner is away: others may look, nobody may change.

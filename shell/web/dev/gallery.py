@@ -95,7 +95,7 @@ def session_of(address, headers):
 def change(server, session, headers, path, value):
     """Takes an entry into the document of a session, as a page that has it open does."""
     address = f"{server.replace('http', 'ws', 1)}/viz/{session}/ws"
-    with connect(address, subprotocols=["graph-viz.v1"], max_size=None, additional_headers=headers) as page:
+    with connect(address, subprotocols=["graph-viz.v1"], max_size=None, ping_interval=None, additional_headers=headers) as page:
         hello = json.loads(page.recv(timeout=60))
         step = {"label": "gallery", "changes": [{"path": path, "value": value}]}
         where = f"{server}/viz/{session}/do?viewer={hello['viewer']}"

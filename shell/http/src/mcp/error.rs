@@ -148,7 +148,8 @@ impl From<LiveError> for Refusal {
             ),
             LiveError::Closed => Self::new(
                 Kind::Closed,
-                "the visualization is closed: ask its owner to open it in a browser again",
+                "the visualization is closed: the page of its owner is gone, closed or cut off; ask its owner to open it \
+                 in a browser again",
             ),
             LiveError::Unchecked(error) => {
                 tracing::warn!(%error, "whether a tool may be used could not be checked");
