@@ -22,6 +22,8 @@ pub(crate) struct WorkerPools {
     pub(crate) readers: WorkerPool,
     /// What no caller waits for: communities, freeing device memory.
     pub(crate) background: WorkerPool,
+    /// Algorithms that datasets name, at low priority, each thread with a CPU pool of its own.
+    pub(crate) jobs: WorkerPool,
     /// Writes checkpoints, one after the other.
     pub(crate) checkpoint_writers: WorkerPool,
     /// Reads them again.
@@ -48,6 +50,7 @@ impl Scheduler {
             device: pool("device", 1, 2)?,
             readers: pool("query", config.query_threads, limits::JOBS_QUEUED_MAX)?,
             background: pool("background", 1, limits::JOBS_QUEUED_MAX)?,
+            jobs: WorkerPool::start_apart("job", limits::DATASET_JOBS_AT_ONCE, ctx)?,
             checkpoint_writers: pool("keep", 1, limits::JOBS_QUEUED_MAX)?,
             checkpoint_readers: pool("restore", 1, limits::JOBS_QUEUED_MAX)?,
         };
@@ -76,6 +79,8 @@ impl Scheduler {
     pub(crate) fn close(mut self, waits_for_device: bool) {
         // Loaders run code of others and may take long to notice: their end is not waited for.
         drop(self.pools.loaders.close());
+        // So may algorithms.
+        drop(self.pools.jobs.close());
         let device = self.pools.device.close();
         if waits_for_device {
             device.into_iter().for_each(|thread| drop(thread.join()));

@@ -10,6 +10,7 @@ use crossbeam::channel::{Receiver, Sender, bounded};
 
 use crate::context::EngineContext;
 use crate::error::EngineError;
+use crate::thread_priority::lower_priority;
 
 /// Work for a thread that is not the loop. What it finds out, it tells through a reply or a
 /// [`Report`](crate::report::Report) of its own.
@@ -31,6 +32,16 @@ pub(crate) struct WorkerPool {
     sender: Option<Sender<Job>>,
     limit: usize,
     threads: Vec<JoinHandle<()>>,
+}
+
+/// Bytes of the stack of a thread for long work.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Lowers the priority of this thread.
+fn run_low() {
+    if let Err(e) = lower_priority() {
+        tracing::warn!(error = %e, "long work runs at normal priority");
+    }
 }
 
 /// The text of a panic.
@@ -71,6 +82,44 @@ impl WorkerPool {
             );
         }
         Ok(Self { name, sender: Some(sender), limit, threads })
+    }
+
+    /// Threads of low priority for long work, each with a CPU pool of its own, in which its jobs run: none of them keeps
+    /// the work of others waiting. As many jobs wait as there are threads.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub(crate) fn start_apart(
+        name: &'static str,
+        count: usize,
+        ctx: &Arc<EngineContext>,
+    ) -> std::io::Result<Self> {
+        let (sender, jobs) = bounded::<Job>(count.max(1));
+        let mut threads = Vec::with_capacity(count);
+        for i in 0..count.max(1) {
+            let (jobs, ctx, width) = (jobs.clone(), ctx.clone(), ctx.threads());
+            let thread = std::thread::Builder::new().name(format!("gl-{name}-{i}"));
+            let (built, ready) = bounded(1);
+            threads.push(thread.stack_size(STACK_BYTES).spawn(move || {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(width)
+                    .use_current_thread()
+                    .stack_size(STACK_BYTES)
+                    .thread_name(move |n| format!("gl-{name}-{i}-{n}"))
+                    .start_handler(|_| run_low())
+                    .build();
+                match pool {
+                    Ok(pool) => {
+                        run_low();
+                        let _ = built.send(Ok(()));
+                        pool.install(|| serve(&jobs, &ctx));
+                    }
+                    Err(e) => drop(built.send(Err(std::io::Error::other(e)))),
+                }
+            })?);
+            ready.recv().map_err(std::io::Error::other)??;
+        }
+        Ok(Self { name, sender: Some(sender), limit: count, threads })
     }
 
     /// Whether another job fits. Only the loop submits, so the answer holds until it does.

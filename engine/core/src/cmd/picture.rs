@@ -14,7 +14,7 @@ use graphlume_scene::{Bits, IconLayer, backdrop};
 use graphlume_types::CancelToken;
 
 use crate::cmd::facets::of_engine;
-use crate::cmd::read::{check_epoch, read_dataset};
+use crate::cmd::read::{check_epoch, read_shown};
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -104,7 +104,7 @@ impl Apply for Picture {
         let (ctx, memory) = (engine.ctx.clone(), engine.residency.query_memory());
         match found {
             Ok((dataset, scene, underlay)) => {
-                read_dataset(engine, "picture", dataset, call, move |lease, cancel| {
+                read_shown(engine, "picture", dataset, call, move |lease, cancel| {
                     check_epoch(epoch, lease.facts.epoch)?;
                     check_epoch(epoch, scene.epoch)?;
                     let counted = cancel.with_memory(memory.share());

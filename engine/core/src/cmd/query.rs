@@ -131,7 +131,7 @@ impl Apply for QueryGraph {
         let others = request.others.iter().map(|(_, id)| *id);
         let wanted: Vec<DatasetId> = std::iter::once(self.dataset).chain(others).collect();
         let Engine { residency, scheduler, ctx, .. } = engine;
-        let (memory, ctx) = (residency.query_memory(), ctx.clone());
+        let (memory, ctx, time) = (residency.query_memory(), ctx.clone(), cancel.clone());
         let ready = move |scheduler: &Scheduler, found: Result<Vec<Lease>, EngineError>| {
             let room = scheduler.queries().check_room(request.user);
             let leases = match room.and(found) {
@@ -161,7 +161,7 @@ impl Apply for QueryGraph {
             };
             scheduler.queries().submit(user, stop, Box::new(work));
         };
-        residency.with_graphs(wanted, scheduler, ready);
+        residency.with_graphs(wanted, Some(time), scheduler, ready);
     }
 }
 

@@ -22,10 +22,30 @@ pub(super) fn read_graph<R: Send + 'static>(
         Ok(s) => s.dataset,
         Err(e) => return call.reply.send(Err(e)),
     };
-    read_dataset(engine, what, dataset, call, |lease, _| work(lease));
+    read_shown(engine, what, dataset, call, |lease, _| work(lease));
 }
 
-/// Answers `call` with what `work` finds in the dataset's graph, which is loaded first if need be.
+/// What a reader needs of a graph.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReadOf {
+    /// What pages show of it at this moment.
+    Shown,
+    /// The columns of the algorithms that the dataset names, too: it waits for them.
+    Data,
+}
+
+/// Answers `call` with what `work` finds in the dataset's graph as pages see it at this moment; it is loaded first if need be.
+pub(super) fn read_shown<R: Send + 'static>(
+    engine: &mut Engine,
+    what: &'static str,
+    dataset: DatasetId,
+    call: Call<R>,
+    work: impl FnOnce(&Lease, &CancelToken) -> Result<R, EngineError> + Send + 'static,
+) {
+    read_on(ReadOf::Shown, |pools| &pools.readers, engine, what, dataset, call, work);
+}
+
+/// Answers `call` with what `work` finds in the dataset's graph, which is loaded first if need be and has all its columns.
 pub(super) fn read_dataset<R: Send + 'static>(
     engine: &mut Engine,
     what: &'static str,
@@ -33,7 +53,7 @@ pub(super) fn read_dataset<R: Send + 'static>(
     call: Call<R>,
     work: impl FnOnce(&Lease, &CancelToken) -> Result<R, EngineError> + Send + 'static,
 ) {
-    read_on(|pools| &pools.readers, engine, what, dataset, call, work);
+    read_on(ReadOf::Data, |pools| &pools.readers, engine, what, dataset, call, work);
 }
 
 /// As [`read_dataset`], on the background workers in place of the readers. For [`super::groups::Groups`], which may take a
@@ -45,10 +65,11 @@ pub(super) fn read_in_background<R: Send + 'static>(
     call: Call<R>,
     work: impl FnOnce(&Lease, &CancelToken) -> Result<R, EngineError> + Send + 'static,
 ) {
-    read_on(|pools| &pools.background, engine, what, dataset, call, work);
+    read_on(ReadOf::Shown, |pools| &pools.background, engine, what, dataset, call, work);
 }
 
 fn read_on<R: Send + 'static>(
+    of: ReadOf,
     pool: fn(&WorkerPools) -> &WorkerPool,
     engine: &mut Engine,
     what: &'static str,
@@ -57,6 +78,7 @@ fn read_on<R: Send + 'static>(
     work: impl FnOnce(&Lease, &CancelToken) -> Result<R, EngineError> + Send + 'static,
 ) {
     let Call { reply, cancel } = call;
+    let awaits_columns = (of == ReadOf::Data).then(|| cancel.clone());
     let ready = move |scheduler: &Scheduler, found: Result<Vec<Lease>, EngineError>| {
         let workers = pool(scheduler.pools());
         let ready = found.and_then(|leases| workers.check_room().map(|()| leases));
@@ -74,7 +96,7 @@ fn read_on<R: Send + 'static>(
         };
         let _ = workers.submit(Job::new(what, run));
     };
-    engine.residency.with_graphs(vec![dataset], &engine.scheduler, ready);
+    engine.residency.with_graphs(vec![dataset], awaits_columns, &engine.scheduler, ready);
 }
 
 /// Refuses an epoch that is not the graph's.
