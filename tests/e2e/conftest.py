@@ -176,14 +176,24 @@ def until(condition, what, deadline_s=HANG_S):
 
 
 def counted(api, dataset, deadline_s=HANG_S):
-    """The dataset's record once the engine has built the graph and so knows its size."""
+    """The dataset's record once the engine has built the graph and so knows its size, and algorithms that it names have ended."""
     end = time.monotonic() + deadline_s
-    while True:
+
+    def ended(data):
+        if not data["compute"] and not data["layout"]:
+            return True
+        jobs = api("GET", f"/api/v2/datasets/{dataset}/jobs").json()["results"]
+        return all(job["state"] in ("done", "failed", "cancelled") for job in jobs)
+
+    def record():
         r = api("GET", f"/api/v2/upload/datasets/{dataset}")
         assert r.status_code == 200, r.text
-        data = r.json()["data"]
-        if data["node_count"] is not None or time.monotonic() > end:
-            return data
+        return r.json()["data"]
+
+    while True:
+        data = record()
+        if data["node_count"] is not None and ended(data) or time.monotonic() > end:
+            return record()
         time.sleep(0.02)
 
 

@@ -31,6 +31,8 @@ SCOPE = {
     "GET /api/v2/datasets/": ((200,), (200,)),
     "GET /api/v2/datasets/{dataset_id}": ((200,), (404,)),
     "DELETE /api/v2/datasets/{dataset_id}": ((403,), (404,)),
+    "GET /api/v2/datasets/{dataset_id}/jobs": ((200,), (404,)),
+    "DELETE /api/v2/datasets/{dataset_id}/jobs/{job_id}": ((403,), (404,)),
     "POST /api/v2/upload/datasets/": ((403,), (403,)),
     "GET /api/v2/upload/datasets/{dataset_id}": ((200,), (404,)),
     "POST /api/v2/upload/datasets/{dataset_id}/nodes/{format}": ((403,), (404,)),
@@ -101,7 +103,7 @@ class Place:
     def request(self, server, row, **kwargs):
         method, path = row.split(" ")
         values = {"slug": "alice", "username": "alice", "file_id": self.file, "dataset_id": self.dataset,
-                  "key_id": "ABCDEFGHIJ", "format": "csv", "output_type": "all", "session_id": self.session, "index": "1",
+                  "key_id": "ABCDEFGHIJ", "format": "csv", "output_type": "all", "session_id": self.session, "index": "1", "job_id": "1",
                   "epoch": str(self.page.viewer.graph["epoch"])}
         path = re.sub(r"{(\w+)}", lambda m: values[m.group(1)], path)
         query = {"username": "x", "dataset_id": self.dataset} if "single-use-url" in path else {}

@@ -1,4 +1,4 @@
-//! Algorithms and layouts that a dataset names: checked when it is made. The load of its graph runs them, and they are
+//! Algorithms and layouts that a dataset names: checked when it is made. They run once its graph is there, and their results are
 //! seen as columns of its nodes; those of a layout are where the nodes are drawn.
 
 use graphlume_algo::schema::{self, LIBRARIES};
@@ -17,7 +17,7 @@ pub fn schema() -> Value {
 /// Columns with their names.
 pub(crate) type Named = Vec<(String, Values)>;
 
-/// An algorithm to run on a graph once it is loaded.
+/// An algorithm to run on a graph once it is there.
 #[derive(Debug, Clone)]
 pub struct ComputeRequest {
     pub(crate) column: String,
@@ -155,13 +155,22 @@ impl ComputeRequest {
         self.library
     }
 
+    /// The algorithm, as `library.name`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let names = self.algorithm.names.iter();
+        let own = names.filter(|name| name.library == self.library).map(|name| name.name);
+        format!("{}.{}", self.library, own.last().unwrap_or_default())
+    }
+
     /// Whether the columns are where the nodes are drawn.
     pub(crate) fn is_layout(&self) -> bool {
         self.algorithm.kind == Kind::Layout
     }
 
     /// The member of the dataset that asks for it, as notices name it.
-    pub(crate) fn field(&self) -> String {
+    #[must_use]
+    pub fn field(&self) -> String {
         format!("{}.{}", self.algorithm.kind.as_str(), self.column)
     }
 

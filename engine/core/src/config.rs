@@ -35,6 +35,12 @@ pub struct Config {
         default_value = limits::QUERY_SECS_MAX.to_string(),
         value_parser = clap::value_parser!(u64).range(1..=limits::QUERY_SECS_MAX).map(Duration::from_secs))]
     pub call_time: Duration,
+    /// Seconds after which an algorithm or a layout of a dataset is stopped
+    // It is then without its column, which a notice tells.
+    #[arg(long = "job-seconds", value_name = "S", env = "GRAPHLUME_JOB_SECONDS",
+        default_value = limits::JOB_SECS.to_string(),
+        value_parser = clap::value_parser!(u64).range(1..=limits::JOB_SECS_MAX).map(Duration::from_secs))]
+    pub job_time: Duration,
     /// The GPU to compute on.
     #[arg(skip = GpuChoice::None { reason: Arc::from("this server was told to use the CPU") })]
     pub gpu: GpuChoice,

@@ -1,6 +1,7 @@
 //! The only thing that others hold of the engine.
 
 mod facets;
+mod jobs;
 mod picture;
 
 use std::future::Future;
@@ -157,6 +158,12 @@ impl EngineHandle {
         self.memory.share()
     }
 
+    /// How long an algorithm that a dataset names may take.
+    #[must_use]
+    pub fn job_time(&self) -> std::time::Duration {
+        self.ctx.config.job_time
+    }
+
     /// Makes sure that the session exists; a new one starts loading its dataset in the background and
     /// takes `settings`, an existing one keeps its own.
     ///
@@ -188,6 +195,8 @@ impl EngineHandle {
     ///             node: None,
     ///             encodings: Encodings::default(),
     ///             compute: vec![],
+    ///             owner: None,
+    ///             version: 0,
     ///             notices: vec![],
     ///         })
     ///     }

@@ -70,8 +70,8 @@ pub use graphlume_scene::backdrop;
 pub use graphlume_scene::{Bits, Encodings, Members, Paint, SearchHit};
 pub use handle::EngineHandle;
 pub use health::EngineHealth;
-pub use loader::{Built, LoadError, Loaded, Loader};
-pub use residency::{ColumnInfo, GraphFacts};
+pub use loader::{BuildStage, Built, LoadError, Loaded, Loader};
+pub use residency::{ColumnInfo, GraphFacts, JobInfo, JobState};
 pub use run_loop::{EngineThread, start};
 pub use session::collections::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionSpec, CollectionsView,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graphlume_scene::Encodings;
 use graphlume_table::Table;
-use graphlume_types::{CancelToken, Cancelled, Code, Coded, DatasetId, Notice};
+use graphlume_types::{CancelToken, Cancelled, Code, Coded, DatasetId, Notice, UserId};
 
 use crate::compute::ComputeRequest;
 use crate::error::EngineError;
@@ -21,7 +21,8 @@ pub trait Loader: Send + Sync + 'static {
     /// [`EngineHandle::changed`](crate::EngineHandle::changed).
     fn load(&self, dataset: DatasetId, cancel: &CancelToken) -> Result<Loaded, LoadError>;
 
-    /// Told once the dataset's graph and its scene have been built. The first picture waits for the call to return.
+    /// Told once the dataset's graph and its scene have been built, and again when its algorithms have ended. The picture
+    /// waits for the call to return.
     fn built(&self, dataset: DatasetId, built: &Built<'_>) {
         let _ = (dataset, built);
     }
@@ -37,12 +38,27 @@ pub trait Loader: Send + Sync + 'static {
 /// What was built of a dataset.
 #[derive(Debug, Clone, Copy)]
 pub struct Built<'a> {
+    /// The data of which it was built, as [`Loaded::version`] names them.
+    pub version: u64,
     /// Nodes of the graph.
     pub num_nodes: u32,
     /// Edges of the graph.
     pub num_edges: u32,
     /// What of the dataset is not shown as asked.
     pub notices: &'a [Notice],
+    /// Whether that is all.
+    pub stage: BuildStage,
+}
+
+/// Whether algorithms that a dataset names are part of what was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuildStage {
+    /// It names none that are to run.
+    Whole,
+    /// They are still to run, so that more notices may follow.
+    BeforeJobs,
+    /// They have ended.
+    AfterJobs,
 }
 
 /// What a dataset consists of.
@@ -64,8 +80,12 @@ pub struct Loaded {
     pub node: Option<String>,
     /// Bindings and encodings as uploaded.
     pub encodings: Encodings,
-    /// Algorithms whose results become columns of the nodes.
+    /// Algorithms whose results become columns of the nodes. They run once the graph is there, one after the other.
     pub compute: Vec<ComputeRequest>,
+    /// Whose turn they take.
+    pub owner: Option<UserId>,
+    /// Tells the data from those that the dataset had before; [`Built::version`] has it.
+    pub version: u64,
     /// What of the dataset is not shown as asked, as far as is known before the graph is built.
     pub notices: Vec<Notice>,
 }

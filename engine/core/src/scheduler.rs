@@ -24,6 +24,8 @@ pub(crate) struct WorkerPools {
     pub(crate) pictures: WorkerPool,
     /// What no caller waits for: communities, freeing device memory.
     pub(crate) background: WorkerPool,
+    /// Algorithms that datasets name, at low priority, each thread with a CPU pool of its own.
+    pub(crate) jobs: WorkerPool,
     /// Writes checkpoints, one after the other.
     pub(crate) checkpoint_writers: WorkerPool,
     /// Reads them again.
@@ -49,8 +51,14 @@ impl Scheduler {
             // One at a time: what runs on the device runs on one stream after the other anyway.
             device: pool("device", 1, 2)?,
             readers: pool("query", config.query_threads, limits::JOBS_QUEUED_MAX)?,
-            pictures: WorkerPool::apart("picture", limits::JOBS_QUEUED_MAX, ctx)?,
+            pictures: WorkerPool::start_apart("picture", 1, limits::JOBS_QUEUED_MAX, ctx)?,
             background: pool("background", 1, limits::JOBS_QUEUED_MAX)?,
+            jobs: WorkerPool::start_apart(
+                "job",
+                limits::DATASET_JOBS_AT_ONCE,
+                limits::DATASET_JOBS_AT_ONCE,
+                ctx,
+            )?,
             checkpoint_writers: pool("keep", 1, limits::JOBS_QUEUED_MAX)?,
             checkpoint_readers: pool("restore", 1, limits::JOBS_QUEUED_MAX)?,
         };
@@ -80,6 +88,8 @@ impl Scheduler {
     pub(crate) fn close(mut self, waits_for_device: bool) {
         // Loaders run code of others and may take long to notice: their end is not waited for.
         drop(self.pools.loaders.close());
+        // So may algorithms.
+        drop(self.pools.jobs.close());
         let device = self.pools.device.close();
         if waits_for_device {
             device.into_iter().for_each(|thread| drop(thread.join()));

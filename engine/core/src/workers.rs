@@ -34,6 +34,16 @@ pub(crate) struct WorkerPool {
     threads: Vec<JoinHandle<()>>,
 }
 
+/// Bytes of the stack of a thread for long work.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Lowers the priority of this thread.
+fn run_low() {
+    if let Err(e) = lower_priority() {
+        tracing::warn!(error = %e, "long work runs at normal priority");
+    }
+}
+
 /// The text of a panic.
 pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
     payload
@@ -41,12 +51,6 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message")
-}
-
-fn set_low() {
-    if let Err(e) = lower_priority() {
-        tracing::warn!(error = %e, "pictures are drawn at normal priority");
-    }
 }
 
 fn serve(jobs: &Receiver<Job>, ctx: &EngineContext) {
@@ -80,38 +84,43 @@ impl WorkerPool {
         Ok(Self { name, sender: Some(sender), limit, threads })
     }
 
-    /// One thread of low priority with a pool of its own to compute in, so that what it does in parallel holds up no thread
-    /// of others.
+    /// Threads of low priority for long work, each with a CPU pool of its own, in which its jobs run: none of them keeps
+    /// the work of others waiting. Up to `limit` jobs wait.
     ///
     /// # Errors
     /// When the operating system gives no thread.
-    pub(crate) fn apart(
+    pub(crate) fn start_apart(
         name: &'static str,
+        count: usize,
         limit: usize,
         ctx: &Arc<EngineContext>,
     ) -> std::io::Result<Self> {
-        let (sender, jobs) = bounded(limit);
-        let (built, ready) = bounded(1);
-        let ctx = ctx.clone();
-        let thread = std::thread::Builder::new().name(format!("gl-{name}-0"));
-        let thread = thread.spawn(move || {
-            set_low();
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(ctx.threads())
-                .use_current_thread()
-                .thread_name(move |n| format!("gl-{name}-0-{n}"))
-                .start_handler(|_| set_low())
-                .build();
-            match pool {
-                Ok(pool) => {
-                    let _ = built.send(Ok(()));
-                    pool.install(|| serve(&jobs, &ctx));
+        let (sender, jobs) = bounded::<Job>(limit);
+        let mut threads = Vec::with_capacity(count);
+        for i in 0..count.max(1) {
+            let (jobs, ctx, width) = (jobs.clone(), ctx.clone(), ctx.threads());
+            let thread = std::thread::Builder::new().name(format!("gl-{name}-{i}"));
+            let (built, ready) = bounded(1);
+            threads.push(thread.stack_size(STACK_BYTES).spawn(move || {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(width)
+                    .use_current_thread()
+                    .stack_size(STACK_BYTES)
+                    .thread_name(move |n| format!("gl-{name}-{i}-{n}"))
+                    .start_handler(|_| run_low())
+                    .build();
+                match pool {
+                    Ok(pool) => {
+                        run_low();
+                        let _ = built.send(Ok(()));
+                        pool.install(|| serve(&jobs, &ctx));
+                    }
+                    Err(e) => drop(built.send(Err(std::io::Error::other(e)))),
                 }
-                Err(e) => drop(built.send(Err(std::io::Error::other(e)))),
-            }
-        })?;
-        ready.recv().map_err(std::io::Error::other)??;
-        Ok(Self { name, sender: Some(sender), limit, threads: vec![thread] })
+            })?);
+            ready.recv().map_err(std::io::Error::other)??;
+        }
+        Ok(Self { name, sender: Some(sender), limit, threads })
     }
 
     /// Whether another job fits. Only the loop submits, so the answer holds until it does.

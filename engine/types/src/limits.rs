@@ -401,6 +401,14 @@ pub const QUERY_OPERATORS_MAX: usize = 500;
 pub const QUERY_MEMORY_PART: u64 = 4;
 /// Seconds that one query may take, waiting included.
 pub const QUERY_SECS_MAX: u64 = 60;
+/// Seconds that one algorithm or layout of a dataset may take, unless the operator says otherwise.
+pub const JOB_SECS: u64 = 60;
+/// Seconds that the operator may allow for it.
+pub const JOB_SECS_MAX: u64 = 24 * 3600;
+/// Algorithms and layouts of datasets that run at once, of different accounts.
+pub const DATASET_JOBS_AT_ONCE: usize = 2;
+/// Datasets of which it is remembered that an algorithm was given up.
+pub const DATASET_JOBS_REMEMBERED_MAX: usize = 10_000;
 /// Milliseconds of the first turns of a query. What takes longer is begun again, at low priority.
 pub const QUERY_TURN_MILLIS: [u64; 2] = [20, 500];
 /// First, second turns at once, of different users.
@@ -464,6 +472,7 @@ const _: () = {
     assert!(2 * QUERY_OPTIONS_MAX < JSON_BODY_BYTES_MAX as usize);
     assert!(PLAY_ITERATIONS_PER_SECOND_MIN <= PLAY_ITERATIONS_PER_SECOND_MAX);
     assert!(QUERIES_PER_USER_MAX < QUERIES_MAX);
+    assert!(JOB_SECS <= JOB_SECS_MAX);
     assert!(CYPHER_LIST_MAX <= CYPHER_CELLS_MAX);
     assert!(COLLECTION_EXPR_BYTES_MAX * COLLECTIONS_MAX < RECORD_BYTES_MAX);
     assert!((COLLECTION_EXPR_BYTES_MAX as u64) < TOOL_MESSAGE_BYTES_MAX);

@@ -12,6 +12,7 @@ static TABLE: &[&[Route]] = &[
     magic::ROUTES,
     rest::files::ROUTES,
     rest::datasets::ROUTES,
+    rest::jobs::ROUTES,
     rest::sessions::ROUTES,
     rest::viz::ROUTES,
     rest::groups::ROUTES,

@@ -107,6 +107,7 @@ pub fn not_found_remedy(kind: &str) -> &'static str {
         "dataset" => {
             "GET /api/v2/datasets/ lists those that you may see, and a private one takes its author's key or token"
         }
+        "job" => "GET /api/v2/datasets/{dataset_id}/jobs lists those of a dataset",
         "file" => "GET /api/v2/files/ lists yours; upload it again if it is not among them",
         "session" => {
             "GET /api/experimental/viz/sessions/ lists yours; open the page of a dataset for a new one"

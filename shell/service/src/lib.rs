@@ -62,7 +62,7 @@ pub use queries::{AnswerStream, Queries, QueryBody, QueryOutput, QueryReply, Sel
 pub use quotas::QuotaSettings;
 pub use reply::{
     DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply, FileReply, HealthReply,
-    Page, SessionReply, SessionsReply, WorkersReply,
+    JobReply, JobsReply, Page, SessionReply, SessionsReply, WorkersReply,
 };
 pub use service::{Service, ServiceConfig, ServiceSettings, Started};
 pub use sessions::collections::BACKGROUND_ID;

@@ -1,6 +1,7 @@
 //! Every JSON body that the server answers with, in the exact shape that clients read.
 
 use bytes::Bytes;
+use graphlume_engine::JobState;
 use graphlume_ingest::Progress;
 use graphlume_types::{Code, Notice};
 use serde::Serialize;
@@ -201,6 +202,34 @@ pub struct DatasetReply<V = Value, X = Map<String, Value>> {
     /// What else was sent at creation.
     #[serde(flatten)]
     pub extra: X,
+}
+
+/// The algorithms and the layout that a dataset names.
+#[derive(Debug, Clone, Serialize)]
+pub struct JobsReply {
+    /// In the order in which they run.
+    pub results: Vec<JobReply>,
+}
+
+/// An algorithm or a layout that a dataset names.
+#[derive(Debug, Clone, Serialize)]
+pub struct JobReply {
+    /// Its number within the dataset.
+    pub id: String,
+    /// The member of the dataset that asks for it, such as `compute.rank`.
+    pub field: String,
+    /// `library.name`.
+    pub algorithm: String,
+    /// Where it is.
+    pub state: JobState,
+    /// ISO 8601, null before it has begun.
+    pub begun_at: Option<String>,
+    /// How long it has run, null before it has begun.
+    pub seconds: Option<f64>,
+    /// How long it may run.
+    pub limit_seconds: u64,
+    /// Why it gave no columns, else null.
+    pub message: Option<String>,
 }
 
 /// Reply to a direct upload of nodes or edges (spec 4.5).

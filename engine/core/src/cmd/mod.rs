@@ -17,6 +17,7 @@ pub(crate) mod follow;
 pub(crate) mod forget;
 pub(crate) mod groups;
 pub(crate) mod info;
+pub(crate) mod jobs;
 pub(crate) mod open;
 pub(crate) mod picture;
 pub(crate) mod positions;

@@ -29,11 +29,11 @@ pub(super) fn read_graph<R: Send + 'static>(
         Ok(s) => s.dataset,
         Err(e) => return call.reply.send(Err(e)),
     };
-    read_dataset(engine, what, dataset, call, |lease, _| work(lease));
+    read_shown(engine, what, dataset, call, |lease, _| work(lease));
 }
 
-/// Answers `call` with what `work` finds in the dataset's graph, which is loaded first if need be.
-pub(super) fn read_dataset<R: Send + 'static>(
+/// Answers `call` with what `work` finds in the dataset's graph as pages see it at this moment; it is loaded first if need be.
+pub(super) fn read_shown<R: Send + 'static>(
     engine: &mut Engine,
     what: &'static str,
     dataset: DatasetId,
@@ -43,7 +43,7 @@ pub(super) fn read_dataset<R: Send + 'static>(
     read_on((|pools| &pools.readers, true), engine, what, dataset, call, work);
 }
 
-/// As [`read_dataset`], on the threads of pictures, which have a pool of their own to compute in at low priority.
+/// As [`read_shown`], on the threads of pictures, which have a pool of their own to compute in at low priority.
 pub(super) fn read_for_picture<R: Send + 'static>(
     engine: &mut Engine,
     what: &'static str,
@@ -54,7 +54,7 @@ pub(super) fn read_for_picture<R: Send + 'static>(
     read_on((|pools| &pools.pictures, false), engine, what, dataset, call, work);
 }
 
-/// As [`read_dataset`], on the background workers in place of the readers. For [`super::groups::Groups`], which may take a
+/// As [`read_shown`], on the background workers in place of the readers. For [`super::groups::Groups`], which may take a
 /// minute and would keep a reader from the queries of other callers.
 pub(super) fn read_in_background<R: Send + 'static>(
     engine: &mut Engine,
@@ -93,7 +93,7 @@ fn read_on<R: Send + 'static>(
         };
         let _ = workers.submit(Job::new(what, run));
     };
-    engine.residency.with_graphs(vec![dataset], &engine.scheduler, ready);
+    engine.residency.with_graphs(vec![dataset], None, &engine.scheduler, ready);
 }
 
 /// What a turn has.
@@ -108,8 +108,8 @@ pub(super) struct InTurn<'a> {
     pub(super) share: &'a MemoryConsumer,
 }
 
-/// Answers `call` with what `work` finds in the graphs of `wanted`, which are loaded first if need be, out of a share of
-/// memory. The work runs on the threads of queries: in a quantum that ends it is given up and begun again later, and
+/// Answers `call` with what `work` finds in the graphs of `wanted`, which are loaded first if need be and have all
+/// columns of the algorithms that their datasets name, out of a share of memory. The work runs on the threads of queries: in a quantum that ends it is given up and begun again later, and
 /// `caller` has one at a time. What is wrong with what was asked is the inner error.
 pub(super) fn read_in_turns<R: Send + 'static>(
     engine: &mut Engine,
@@ -120,7 +120,7 @@ pub(super) fn read_in_turns<R: Send + 'static>(
 ) {
     let Call { reply, cancel } = call;
     let Engine { residency, scheduler, ctx, .. } = engine;
-    let (memory, ctx) = (residency.query_memory(), ctx.clone());
+    let (memory, ctx, time) = (residency.query_memory(), ctx.clone(), cancel.clone());
     let ready = move |scheduler: &Scheduler, found: Result<Vec<Lease>, EngineError>| {
         let room = scheduler.queries().check_room(caller);
         let leases = match room.and(found) {
@@ -160,7 +160,7 @@ pub(super) fn read_in_turns<R: Send + 'static>(
         };
         scheduler.queries().submit(caller, stop, Box::new(run));
     };
-    residency.with_graphs(wanted, scheduler, ready);
+    residency.with_graphs(wanted, Some(time), scheduler, ready);
 }
 
 /// What is answered; `None` when the quantum was over before there was an answer.

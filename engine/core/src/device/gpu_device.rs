@@ -84,6 +84,8 @@ pub(crate) struct DeviceFigures {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ColumnKey {
     pub(crate) graph: Key,
+    /// Which of the columns that the graph has had: see [`Resident::columns_version`](crate::residency).
+    pub(crate) version: u32,
     /// Of the table of edges, or of that of nodes.
     pub(crate) of_edges: bool,
     /// Of the table of nodes that has what only edges name, too.
@@ -103,6 +105,8 @@ impl CopyKey for ColumnKey {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RelationKey {
     pub(crate) graph: Key,
+    /// Of the columns of which they were made, as in [`ColumnKey::version`].
+    pub(crate) version: u32,
     /// Between the nodes of a table that has what only edges name, too.
     pub(crate) drawn: bool,
     /// In ascending order.

@@ -151,9 +151,10 @@ impl Engine {
 
     /// Looks at every session and at the device, and notes the gauges.
     pub(crate) fn tick(&mut self) {
+        self.residency.answer_late(&self.scheduler);
         let mut gauges = self.sessions.tick(&mut self.residency, &self.scheduler);
         gauges.resident_graphs = self.residency.num_resident();
-        gauges.jobs_waiting = self.scheduler.jobs_waiting();
+        gauges.jobs_waiting = self.scheduler.jobs_waiting() + self.residency.jobs_waiting();
         gauges.loads_waiting = self.scheduler.pools().loaders.depth();
         self.ctx.set_gauges(gauges);
         self.look_after_device();

@@ -1,12 +1,12 @@
-//! The algorithms and layouts that a dataset names, run while its graph is loaded.
+//! The algorithms and layouts that a dataset names, and the columns that they give.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use graphlume_algo::{Accelerator, AlgoError, ColumnError, GraphData, Input};
+use graphlume_algo::{Accelerator, ColumnError, GraphData, Input};
 use graphlume_graph::Graph;
-use graphlume_table::{Table, to_f64};
-use graphlume_types::{CancelToken, Notice, note};
+use graphlume_table::{Table, TableError, to_f64};
+use graphlume_types::{CancelToken, Cancelled, Notice, note};
 use serde_json::{Value, json};
 
 use crate::compute::ComputeRequest;
@@ -14,31 +14,52 @@ use crate::error::EngineError;
 use crate::loader::Loaded;
 use crate::residency::resident::bound_weight;
 
-/// Bytes that [`run`] adds to the tables at most.
-pub(crate) fn footprint(loaded: &Loaded, num_nodes: u32) -> u64 {
-    let requests = || loaded.compute.iter();
-    let columns: usize = requests().map(|r| r.columns().len()).sum();
-    let of_edges: usize = requests().map(|r| r.edge_columns().len()).sum();
+/// Bytes that the results of `requests` add to the tables at most.
+pub(crate) fn footprint(loaded: &Loaded, requests: &[&ComputeRequest], num_nodes: u32) -> u64 {
+    let columns: usize = requests.iter().map(|r| r.columns().len()).sum();
+    let of_edges: usize = requests.iter().map(|r| r.edge_columns().len()).sum();
     let table = loaded.nodes.as_ref().map_or(0, Table::memory_bytes);
     let edges = loaded.edges.num_rows() as u64 * 9 * of_edges as u64;
     table + u64::from(num_nodes) * (8 + 9 * columns as u64) + edges
 }
 
-/// Runs what was asked for and puts the results into the edge table and the node table, which gets a row for every node.
-/// An algorithm that fails costs its column and nothing else: the reason becomes a notice, and the request is dropped. The
-/// columns of a layout are bound as the positions.
-pub(crate) fn run(
-    graph: &mut Graph,
-    loaded: &mut Loaded,
-    device: Option<&dyn Accelerator>,
-    cancel: &CancelToken,
-) -> Result<(), EngineError> {
-    let mut table = whole_node_table(graph, loaded).map_err(|e| EngineError::from_coded(&e))?;
-    let weights = edge_weights(loaded);
-    let requests = std::mem::take(&mut loaded.compute);
-    let mut done = Vec::with_capacity(requests.len());
-    for request in requests {
-        cancel.check()?;
+/// Why an algorithm gave no column.
+#[derive(Debug)]
+pub(crate) enum NoColumn {
+    /// It was stopped.
+    Stopped(Cancelled),
+    /// It cannot be run, or its result is none that a table takes.
+    Failed(String),
+}
+
+/// A graph with what its algorithms have given so far.
+pub(crate) struct Computed {
+    graph: Graph,
+    loaded: Loaded,
+    /// The node table, with a row for every node.
+    table: Table,
+    weights: Option<Vec<f64>>,
+    is_laid_out: bool,
+}
+
+impl Computed {
+    /// The graph before the first algorithm.
+    pub(crate) fn begin(graph: Graph, mut loaded: Loaded) -> Result<Self, EngineError> {
+        let table =
+            whole_node_table(&graph, &mut loaded).map_err(|e| EngineError::from_coded(&e))?;
+        let weights = edge_weights(&loaded);
+        Ok(Self { graph, loaded, table, weights, is_laid_out: false })
+    }
+
+    /// Runs what is asked for and puts the results into the edge table and the node table. The columns of a layout are bound
+    /// as the positions.
+    pub(crate) fn add(
+        &mut self,
+        request: &ComputeRequest,
+        device: Option<&dyn Accelerator>,
+        cancel: &CancelToken,
+    ) -> Result<(), NoColumn> {
+        let Self { graph, loaded, table, weights, is_laid_out } = self;
         let data = Columns::new(graph, loaded);
         let input = Input {
             topology: &graph.topology,
@@ -50,58 +71,57 @@ pub(crate) fn run(
             cancel,
             device,
         };
-        let field = request.field();
-        let output = match graphlume_algo::run(request.algorithm, &input, &request.params) {
-            Ok(output) => output,
-            Err(AlgoError::Cancelled(stopped)) => return Err(stopped.into()),
-            Err(e) => {
-                note(&mut loaded.notices, without(&request, &e));
-                continue;
-            }
-        };
-        if let Some(text) = output.place.describe(&field) {
+        let output = graphlume_algo::run(request.algorithm, &input, &request.params);
+        // Why it was stopped is seen at its token, whatever the step that noticed made of it.
+        let output = output.map_err(|e| {
+            cancel.check().map_or_else(NoColumn::Stopped, |()| NoColumn::Failed(e.to_string()))
+        })?;
+        if let Some(text) = output.place.describe(&request.field()) {
             note(&mut loaded.notices, Notice::new("computed-on", text));
         }
         let n = graph.topology.num_nodes();
         let (nodes, edges) = request.columns_of(output, n, loaded.edges.num_rows());
+        let refused = |e: TableError| NoColumn::Failed(e.to_string());
         let mut kept = false;
         for (name, values) in nodes {
             let array = values.array(|v| graph.ids_at(v));
-            if stays(loaded, &request, &name, loaded.node.clone().as_slice()) {
+            if stays(loaded, request, &name, loaded.node.clone().as_slice()) {
                 kept = true;
                 continue;
             }
-            table = table.with_column(&name, array).map_err(|e| EngineError::from_coded(&e))?;
+            *table = table.with_column(&name, array).map_err(refused)?;
         }
         let ends = [loaded.source.clone(), loaded.destination.clone()];
         for (name, values) in edges {
-            if stays(loaded, &request, &name, &ends) {
+            if stays(loaded, request, &name, &ends) {
                 continue;
             }
             let array = values.array(|v| graph.ids_at(v));
-            let with = loaded.edges.with_column(&name, array);
-            loaded.edges = with.map_err(|e| EngineError::from_coded(&e))?;
+            loaded.edges = loaded.edges.with_column(&name, array).map_err(refused)?;
         }
-        if request.is_layout() && kept {
-            continue;
-        }
-        if request.is_layout() {
+        if request.is_layout() && !kept {
             bind_positions(&mut loaded.encodings.node);
+            *is_laid_out = true;
         }
-        done.push(request);
+        Ok(())
     }
-    loaded.compute = done;
-    keep_node_table(graph, loaded, table);
-    Ok(())
+
+    /// The graph and its tables with all columns, and whether a layout has placed the nodes.
+    pub(crate) fn end(mut self) -> (Graph, Loaded, bool) {
+        keep_node_table(&mut self.graph, &mut self.loaded, self.table);
+        (self.graph, self.loaded, self.is_laid_out)
+    }
 }
 
-/// What is said of a request that failed.
-fn without(request: &ComputeRequest, e: &AlgoError) -> Notice {
-    let field = request.field();
-    if request.is_layout() {
-        return Notice::new("layout-failed", format!("{field}: {e}: the page lays the graph out"));
+/// What is said of a request of which nothing came, and why.
+pub(crate) fn without(field: &str, is_layout: bool, why: &str) -> Notice {
+    if is_layout {
+        return Notice::new(
+            "layout-failed",
+            format!("{field}: {why}: the page lays the graph out"),
+        );
     }
-    Notice::new("compute-failed", format!("{field}: {e}: no such column"))
+    Notice::new("compute-failed", format!("{field}: {why}: no such column"))
 }
 
 /// Whether a column has the name of one that says which node or edge a row is: it is not replaced, which a notice tells.
@@ -185,10 +205,7 @@ fn keep_node_table(graph: &mut Graph, loaded: &mut Loaded, table: Table) {
 }
 
 /// The node table with one row per node, in the order of the nodes.
-fn whole_node_table(
-    graph: &Graph,
-    loaded: &mut Loaded,
-) -> Result<Table, graphlume_table::TableError> {
+fn whole_node_table(graph: &Graph, loaded: &mut Loaded) -> Result<Table, TableError> {
     if let Some((table, id)) = loaded.nodes.as_ref().zip(loaded.node.as_ref()) {
         return graph.whole_table(table, id);
     }

@@ -24,6 +24,8 @@ use crate::device::gpu_device::GpuDevice;
 pub(crate) struct ResidentChains {
     ctx: Arc<EngineContext>,
     key: (DatasetId, u32),
+    /// Which of the columns that the graph has had.
+    version: u32,
     topology: Arc<Topology>,
     /// Whether the table of nodes has what only edges name, too.
     drawn: bool,
@@ -40,17 +42,20 @@ impl ResidentChains {
     pub(crate) fn of(
         ctx: &Arc<EngineContext>,
         key: (DatasetId, u32),
+        version: u32,
         topology: &Arc<Topology>,
         drawn: bool,
     ) -> Option<Arc<dyn ChainDevice>> {
         ctx.usable_gpu()?;
-        Some(Arc::new(Self { ctx: ctx.clone(), key, topology: topology.clone(), drawn }))
+        let (ctx, topology) = (ctx.clone(), topology.clone());
+        Some(Arc::new(Self { ctx, key, version, topology, drawn }))
     }
 
     fn column_key(&self, column: &ChainColumn) -> ColumnKey {
         let of_edges = column.side == Side::Edges;
         ColumnKey {
             graph: self.key,
+            version: self.version,
             of_edges,
             drawn: self.drawn && !of_edges,
             by_position: of_edges,

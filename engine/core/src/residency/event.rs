@@ -5,6 +5,7 @@ use graphlume_types::{DatasetId, MakeRoom, Reservation, ResourcesExhausted};
 
 use crate::error::EngineError;
 use crate::report::Reports;
+use crate::residency::job_turn::TurnReport;
 use crate::residency::load::LoadFailure;
 use crate::residency::resident::Resident;
 
@@ -16,6 +17,8 @@ pub(crate) enum ResidencyEvent {
     MemoryWanted { bytes: u64, answer: Sender<Result<Reservation, ResourcesExhausted>> },
     /// A load has ended.
     Loaded { dataset: DatasetId, ticket: u64, result: Result<Box<Resident>, LoadFailure> },
+    /// A turn of a dataset's algorithms has ended.
+    JobTurn { dataset: DatasetId, ticket: u64, report: Box<TurnReport> },
     /// The nodes of a graph that is in memory have been placed.
     Placed { dataset: DatasetId, result: Result<(), EngineError> },
 }

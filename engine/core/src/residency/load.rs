@@ -1,45 +1,42 @@
 //! From tables to a graph that can be shown: what a loader thread does.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
-use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
-use graphlume_facets::Facets;
 use graphlume_graph::{Graph, GraphSpec, Topology};
-use graphlume_scene::{EdgeOrder, GEOGRAPHIC_COLUMNS, POSITION_COLUMNS, Scene};
-use graphlume_store::Bindings;
-use graphlume_table::{Table, pandas_dtype};
+use graphlume_scene::{GEOGRAPHIC_COLUMNS, POSITION_COLUMNS, Scene};
+use graphlume_table::Table;
 use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Notice, Reservation, note};
 
-use crate::compute::ComputeRequest;
 use crate::context::EngineContext;
 use crate::error::EngineError;
-use crate::frames::{scene_frames, scene_of};
-use crate::loader::{Built, LoadError, Loaded, Loader};
+use crate::frames::scene_of;
+use crate::loader::{BuildStage, LoadError, Loaded, Loader};
 use crate::report::Reports;
-use crate::residency::accelerator::ResidentAccelerator;
 use crate::residency::algorithms;
-use crate::residency::chains::ResidentChains;
+use crate::residency::assembly::{Assembly, ResidentJobs};
 use crate::residency::event::{ResidencyEvent, evict_for};
-use crate::residency::resident::{ColumnInfo, GraphFacts, Positions, Resident, SEED, placed};
-use crate::residency::tables::ResidentTables;
-use crate::residency::tallies::ResidentTallies;
+use crate::residency::resident::{Positions, Resident, placed};
 
 /// What a load that places nodes says of itself.
 pub(super) const PLACING: &str = "placing the nodes";
 /// Bytes per node and per edge held beside the topology: positions, importance, colours, communities, groups and depths;
 /// colours and widths of edges, and the edge stream.
-const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8 + 4 + 4 + 4;
-const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
+pub(super) const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8 + 4 + 4 + 4;
+pub(super) const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
 /// Labels and their frames at most.
-const LABEL_BYTES: u64 = 1 << 20;
+pub(super) const LABEL_BYTES: u64 = 1 << 20;
 
 /// What a loader thread is given.
 pub(crate) struct LoadJob {
     pub(crate) dataset: DatasetId,
     pub(crate) ticket: u64,
     pub(crate) epoch: u32,
+    pub(crate) columns_version: u32,
+    /// What is said of the algorithms that are not run again, by the fields that ask for them.
+    pub(crate) given_up: HashMap<String, Notice>,
     pub(crate) cancel: CancelToken,
     /// Whether the graph is to be looked at, so that its nodes are placed.
     pub(crate) wants_positions: Arc<AtomicBool>,
@@ -132,8 +129,7 @@ impl LoadJob {
         self.build(loaded, tables_held.into_iter().collect())
     }
 
-    /// The graph with the results of the algorithms that the dataset names, and what of it is not shown as
-    /// asked. Memory for what [`Self::build`] makes of it is reserved, too.
+    /// The graph, and what of it is not shown as asked. Memory for what [`Self::build`] makes of it is reserved, too.
     fn graph(
         &self,
         loaded: &mut Loaded,
@@ -150,7 +146,7 @@ impl LoadJob {
             nodes: loaded.nodes.as_ref(),
             node: loaded.node.as_deref(),
         };
-        let (mut graph, found) = self
+        let (graph, found) = self
             .pool
             .install(|| {
                 let graph = graphlume_graph::build(&spec, &self.cancel)?;
@@ -163,25 +159,14 @@ impl LoadJob {
         building.shrink_to(graph.memory_bytes());
         held.push(building);
         let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
-        if !loaded.compute.is_empty() {
-            self.stage("running the algorithms");
-            held.push(self.reserve(algorithms::footprint(loaded, n))?);
-            let device = self.accelerator(&graph);
-            let device = device.as_deref();
-            self.pool.install(|| algorithms::run(&mut graph, loaded, device, &self.cancel))?;
-        }
         if algorithms::lacks_nodes(&graph, loaded) {
             // For the node table of the graph that is drawn, see [`Resident::drawn`].
-            held.push(self.reserve(algorithms::footprint(loaded, n))?);
+            held.push(self.reserve(algorithms::footprint(loaded, &[], n))?);
         }
         held.push(
             self.reserve(u64::from(n) * NODE_BYTES + u64::from(m) * EDGE_BYTES + LABEL_BYTES)?,
         );
         Ok((graph, notices))
-    }
-
-    fn accelerator(&self, graph: &Graph) -> Option<Arc<dyn Accelerator>> {
-        ResidentAccelerator::of(&self.ctx, (self.dataset, self.epoch), &graph.topology)
     }
 
     /// What is drawn of the tables; `held` is the memory that they take.
@@ -190,68 +175,41 @@ impl LoadJob {
         mut loaded: Loaded,
         mut held: Vec<Reservation>,
     ) -> Result<Resident, LoadFailure> {
-        let (graph, mut notices) = self.graph(&mut loaded, &mut held)?;
-        let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
+        let (graph, mut found) = self.graph(&mut loaded, &mut held)?;
+        let jobs = self.jobs(&mut loaded, &mut found);
+        let stage = match jobs.pending.is_empty() {
+            true => BuildStage::Whole,
+            false => BuildStage::BeforeJobs,
+        };
         self.stage(PLACING);
         let (scene, start) = self.pool.install(|| self.scene_and_start(&graph, &loaded))?;
-        let start = start.map_or_else(OnceLock::new, OnceLock::from);
-        let order = EdgeOrder::new(m, SEED);
-        let frames =
-            self.pool.install(|| scene_frames(&scene, &graph.topology, order, self.epoch, 1));
-        for notice in loaded.notices.iter().chain(&scene.notices) {
-            note(&mut notices, notice.clone());
-        }
-        let built = Built { num_nodes: n, num_edges: m, notices: &notices };
-        self.loader.built(self.dataset, &built);
-        let facts = GraphFacts {
-            epoch: self.epoch,
-            name: loaded.name,
-            description: loaded.description,
-            node_count: n,
-            edge_count: m,
-            node_columns: loaded.nodes.as_ref().map(columns).unwrap_or_default(),
-            edge_columns: columns(&loaded.edges),
-            metadata: loaded.encodings.metadata.clone(),
-            has_positions: scene.positions.is_some(),
-            has_depth: scene.depths.is_some(),
-            is_laid_out: loaded.compute.iter().any(ComputeRequest::is_layout),
-            notices,
-        };
-        let key = (self.dataset, self.epoch);
-        Ok(Resident {
-            accelerator: self.accelerator(&graph),
-            tables: [false, true].map(|drawn| ResidentTables::of(&self.ctx, key, drawn)),
-            tallies: [false, true].map(|drawn| ResidentTallies::of(&self.ctx, key, drawn)),
-            chains: [false, true]
-                .map(|drawn| ResidentChains::of(&self.ctx, key, &graph.topology, drawn)),
+        let assembly = Assembly {
+            ctx: self.ctx.clone(),
             dataset: self.dataset,
-            facts: Arc::new(facts),
-            wants_communities: scene.colors_by_community && m > 0,
+            epoch: self.epoch,
+            columns_version: self.columns_version,
             graph: Arc::new(graph),
-            bindings: Bindings {
-                node: loaded.node,
-                source: Some(loaded.source),
-                destination: Some(loaded.destination),
-            },
-            nodes: loaded.nodes,
-            edges: loaded.edges,
-            encodings: loaded.encodings,
+            loaded,
+            scene,
+            is_coloured: false,
             start,
-            depths: scene.depths.map(Arc::new),
-            edge_weights: scene.edge_weights,
-            node_masses: scene.node_masses,
-            importance: scene.importance,
-            scene: Arc::new(frames),
-            order,
-            stream: OnceLock::new(),
-            properties: OnceLock::new(),
-            drawn: OnceLock::new(),
-            fingerprint: OnceLock::new(),
-            communities: OnceLock::new(),
-            groups: OnceLock::new(),
-            facets: Facets::default(),
-            _held: held,
-        })
+            is_laid_out: false,
+            found,
+            jobs: Arc::new(jobs),
+            stage,
+            held: vec![Arc::new(held)],
+        };
+        Ok(self.pool.install(|| assembly.resident(self.loader.as_ref())))
+    }
+
+    /// The algorithms that the dataset names. Those that were given up before are not run again: their notices stay.
+    fn jobs(&self, loaded: &mut Loaded, found: &mut Vec<Notice>) -> ResidentJobs {
+        let requests = std::mem::take(&mut loaded.compute);
+        let given_up = |at: &usize| self.given_up.get(&requests[*at].field());
+        let all = 0..requests.len();
+        all.clone().filter_map(|at| given_up(&at)).for_each(|n| note(found, n.clone()));
+        let pending = all.filter(|at| given_up(at).is_none()).collect();
+        ResidentJobs { owner: loaded.owner, version: loaded.version, pending, requests }
     }
 
     /// The scene and, unless positions are bound or not wanted, a start placement, side by side.
@@ -293,14 +251,4 @@ fn positions_given(loaded: &Loaded) -> bool {
         || [POSITION_COLUMNS, GEOGRAPHIC_COLUMNS]
             .into_iter()
             .any(|pair| pair.into_iter().all(column))
-}
-
-fn columns(table: &Table) -> Vec<ColumnInfo> {
-    table
-        .batch()
-        .schema()
-        .fields()
-        .iter()
-        .map(|f| ColumnInfo { name: f.name().clone(), dtype: pandas_dtype(f.data_type()) })
-        .collect()
 }

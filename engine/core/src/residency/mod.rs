@@ -6,11 +6,16 @@
 //! asks in the same way and waits.
 
 mod accelerator;
+mod account_turns;
 mod algorithms;
+mod assembly;
 mod chain_hops;
 mod chain_sets;
 pub(crate) mod chains;
 mod event;
+mod job_events;
+mod job_turn;
+mod jobs;
 mod load;
 mod resident;
 mod store;
@@ -38,10 +43,12 @@ use crate::scheduler::Scheduler;
 use crate::workers::Job;
 
 use event::make_room;
+use jobs::Jobs;
 use load::PLACING;
 use store::{FIRST_STAGE, GraphStore, Lookup, NewLoad};
 
 pub(crate) use event::ResidencyEvent;
+pub use jobs::{JobInfo, JobState};
 pub(crate) use load::LoadJob;
 pub(crate) use resident::Lease;
 pub use resident::{ColumnInfo, GraphFacts};
@@ -79,6 +86,10 @@ pub(crate) enum Update {
     Stage(DatasetId, &'static str),
     /// The graph is there, or its nodes are placed: those that wait for it ask again.
     Changed(DatasetId),
+    /// The graph that is shown has columns of the dataset's algorithms now; its nodes and edges are the same.
+    Columns(DatasetId),
+    /// A layout that the dataset names has placed the nodes: all begin again with another element set.
+    Replaced(DatasetId),
     /// The load has failed.
     LoadFailed(DatasetId, EngineError),
     /// Placing the nodes of a graph that is in memory has failed.
@@ -93,6 +104,8 @@ pub(crate) struct GraphRequest {
     /// Those that are not there yet.
     wanted: VecDeque<DatasetId>,
     held: Vec<Lease>,
+    /// For a request that goes on only with the columns of the datasets' algorithms: the end of its time.
+    awaits_columns: Option<CancelToken>,
     then: GraphsReady,
 }
 
@@ -122,6 +135,7 @@ pub(crate) struct Residency {
     loader: Arc<dyn Loader>,
     reports: Reports<ResidencyEvent>,
     store: GraphStore,
+    jobs: Jobs,
 }
 
 impl Residency {
@@ -133,7 +147,7 @@ impl Residency {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only a start")]
         let first_epoch = ctx.clock.unix_secs() as u32;
         let store = GraphStore::new(ctx.budget.clone(), first_epoch);
-        Self { ctx, loader, reports, store }
+        Self { ctx, loader, reports, store, jobs: Jobs::default() }
     }
 
     /// Asks for a graph: starts a load if one is needed and tells where the dataset is.
@@ -161,15 +175,17 @@ impl Residency {
     }
 
     /// Calls `then` with the graphs of `wanted`, in their order: at once, or when they have been loaded,
-    /// one after the other.
+    /// one after the other. With `awaits_columns`, that is also when the algorithms that the datasets name have ended, unless
+    /// the token has before.
     pub(crate) fn with_graphs(
         &mut self,
         wanted: Vec<DatasetId>,
+        awaits_columns: Option<CancelToken>,
         scheduler: &Scheduler,
         then: impl FnOnce(&Scheduler, Result<Vec<Lease>, EngineError>) + 'static,
     ) {
-        let request =
-            GraphRequest { wanted: wanted.into(), held: Vec::new(), then: Box::new(then) };
+        let (wanted, held, then) = (wanted.into(), Vec::new(), Box::new(then));
+        let request = GraphRequest { wanted, held, awaits_columns, then };
         self.proceed(request, scheduler);
     }
 
@@ -178,21 +194,32 @@ impl Residency {
         while let Some(dataset) = request.wanted.front().copied() {
             match self.request(dataset, Need::GRAPH, scheduler) {
                 Availability::Ready(lease) => {
+                    let is_pending = self.jobs.is_pending(dataset);
+                    if let Some(cancel) = request.awaits_columns.clone().filter(|_| is_pending) {
+                        if let Err(request) = self.jobs.wait(lease, cancel, request) {
+                            Self::too_many(request, scheduler);
+                        }
+                        return;
+                    }
                     request.held.push(lease);
                     request.wanted.pop_front();
                 }
                 Availability::Refused(error) => return (request.then)(scheduler, Err(error)),
                 Availability::Loading(_) => {
                     if let Err(request) = self.store.wait(dataset, request) {
-                        let limit = limits::LOAD_WAITERS_MAX;
-                        let busy = EngineError::Busy { what: "callers of a load", limit };
-                        (request.then)(scheduler, Err(busy));
+                        Self::too_many(request, scheduler);
                     }
                     return;
                 }
             }
         }
         (request.then)(scheduler, Ok(request.held));
+    }
+
+    fn too_many(request: GraphRequest, scheduler: &Scheduler) {
+        let limit = limits::LOAD_WAITERS_MAX;
+        let busy = EngineError::Busy { what: "callers of a load", limit };
+        (request.then)(scheduler, Err(busy));
     }
 
     fn refuse(waiters: Vec<GraphRequest>, error: &EngineError, scheduler: &Scheduler) {
@@ -208,7 +235,7 @@ impl Residency {
         scheduler: &Scheduler,
     ) -> Result<(), EngineError> {
         self.ctx.counters.loads.fetch_add(1, Ordering::Relaxed);
-        let NewLoad { ticket, epoch, cancel, wants_positions } = load;
+        let NewLoad { ticket, epoch, columns_version, cancel, wants_positions } = load;
         let lost =
             ResidencyEvent::Loaded { dataset, ticket, result: Err(EngineError::Dropped.into()) };
         let report = self.reports.once(lost);
@@ -216,6 +243,8 @@ impl Residency {
             dataset,
             ticket,
             epoch,
+            columns_version,
+            given_up: self.jobs.given_up(dataset),
             cancel,
             wants_positions,
             loader: self.loader.clone(),
@@ -284,13 +313,10 @@ impl Residency {
                 None
             }
             ResidencyEvent::Loaded { dataset, result: Ok(resident), .. } => {
-                let (lease, waiters) = self.store.loaded(dataset, *resident, self.ctx.now())?;
-                for mut waiter in waiters {
-                    waiter.wanted.pop_front();
-                    waiter.held.push(lease.clone());
-                    self.proceed(waiter, scheduler);
-                }
-                Some(Update::Changed(dataset))
+                self.loaded(dataset, *resident, scheduler)
+            }
+            ResidencyEvent::JobTurn { dataset, ticket, report } => {
+                self.job_turn_ended(dataset, ticket, *report, scheduler)
             }
             ResidencyEvent::Loaded { dataset, result: Err(failure), .. } => {
                 let error = failure.into_engine(dataset);
@@ -318,7 +344,11 @@ impl Residency {
 
     /// Evicts graphs without leases until `bytes` are free or nothing more can go.
     pub(crate) fn evict(&mut self, bytes: u64) {
-        self.store.make_room(bytes);
+        let mut gone = self.store.make_room(bytes);
+        if !self.store.has_room(bytes) && self.jobs.give_back() {
+            gone.extend(self.store.make_room(bytes));
+        }
+        gone.into_iter().for_each(|dataset| self.jobs.unload(dataset));
         self.ctx.counters.evictions.store(self.store.evictions(), Ordering::Relaxed);
     }
 
@@ -330,6 +360,16 @@ impl Residency {
     /// What viewers of the dataset are shown without collections, when its graph is known.
     pub(crate) fn scene(&self, dataset: DatasetId) -> Option<Arc<SceneFrames>> {
         self.store.scene(dataset)
+    }
+
+    /// The graph that is shown, with its picture without collections.
+    pub(crate) fn shown(&self, dataset: DatasetId) -> Option<(Lease, Arc<SceneFrames>)> {
+        self.store.resident(dataset).cloned().zip(self.store.scene(dataset))
+    }
+
+    /// Whether a layout that the dataset names is still to place the nodes of its graph.
+    pub(crate) fn awaits_layout(&self, dataset: DatasetId) -> bool {
+        self.store.resident(dataset).is_some_and(|lease| lease.awaits_layout())
     }
 
     /// Whether this element set of a dataset is in memory.
@@ -364,12 +404,15 @@ impl Residency {
         error: &EngineError,
         scheduler: &Scheduler,
     ) {
-        Self::refuse(self.store.forget(dataset), error, scheduler);
+        let mut waiters = self.store.forget(dataset);
+        waiters.extend(self.jobs.forget(dataset));
+        Self::refuse(waiters, error, scheduler);
     }
 
     /// Forgets datasets that hold nothing and that no session shows.
     pub(crate) fn evict_unused(&mut self, in_use: impl Fn(DatasetId) -> bool) {
         self.store.evict_unused(in_use);
+        self.jobs.forget_unused(|dataset| self.store.is_known(dataset));
     }
 
     /// Marks the dataset as used.
@@ -384,7 +427,8 @@ impl Residency {
 
     /// Stops every load and answers the callers that wait for one.
     pub(crate) fn stop(&mut self, scheduler: &Scheduler) {
-        let waiters = self.store.cancel_all(CancelReason::Shutdown);
+        let mut waiters = self.store.cancel_all(CancelReason::Shutdown);
+        waiters.extend(self.jobs.stop());
         Self::refuse(waiters, &EngineError::Stopped, scheduler);
     }
 }

@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::checkpoint;
 use crate::error::EngineError;
 use crate::frames::SceneFrames;
+use crate::residency::assembly::ResidentJobs;
 
 /// Seed of the edge order and of the start placement: every load of a dataset gives the same picture.
 pub(super) const SEED: u64 = 1;
@@ -97,6 +98,12 @@ pub(crate) struct Resident {
     /// Whether nothing but communities would give the nodes meaningful colours.
     pub(crate) wants_communities: bool,
     pub(crate) order: EdgeOrder,
+    /// Grows when algorithms of the dataset have given the element set other columns; what is kept of columns goes by it.
+    pub(crate) columns_version: u32,
+    /// What is said of the tables, the graph and the algorithms, without what is said of the scene.
+    pub(super) found: Vec<Notice>,
+    /// The algorithms that the dataset names.
+    pub(super) jobs: Arc<ResidentJobs>,
     pub(super) stream: OnceLock<Bytes>,
     pub(super) properties: OnceLock<PropertyGraph>,
     pub(super) drawn: OnceLock<PropertyGraph>,
@@ -107,7 +114,8 @@ pub(crate) struct Resident {
     pub(crate) groups: OnceLock<Bytes>,
     /// What is kept of filters and histograms.
     pub(crate) facets: Facets,
-    pub(super) _held: Vec<Reservation>,
+    /// Its memory; the graph with the columns of algorithms shares that of the graph without them.
+    pub(super) held: Vec<Arc<Vec<Reservation>>>,
 }
 
 /// The right to keep a resident graph: it is not evicted while a lease lives.
@@ -166,6 +174,16 @@ impl Resident {
             let graph = graph.with_chain_device(self.chains[0].clone());
             graph.with_tally_device(self.tallies[0].clone())
         })
+    }
+
+    /// Whether a layout that the dataset names is still to place the nodes.
+    pub(crate) fn awaits_layout(&self) -> bool {
+        self.jobs.awaits_layout()
+    }
+
+    /// The element set and its columns.
+    pub(crate) fn version(&self) -> (u32, u32) {
+        (self.facts.epoch, self.columns_version)
     }
 
     /// Tells the graph from others of the same dataset; made by the first who asks, on a worker.

@@ -12,6 +12,7 @@ use graphlume_types::{Budget, CancelReason, CancelToken, DatasetId, limits};
 use crate::error::EngineError;
 use crate::frames::SceneFrames;
 use crate::residency::GraphRequest;
+use crate::residency::job_turn::NextEpoch;
 use crate::residency::resident::{Lease, Resident};
 
 /// How far the search for communities has come.
@@ -58,6 +59,12 @@ struct Entry {
     last_used: Instant,
     failures: u32,
     waiters: Vec<GraphRequest>,
+    /// Which of the columns that the element set has had are the newest; 0 before the first algorithm.
+    columns_version: u32,
+    /// Whether a layout that the dataset names has placed the nodes of this element set.
+    is_laid_out: bool,
+    /// The graph that such a layout is still to place again, because it was evicted. Nobody sees it.
+    unplaced: Option<Lease>,
 }
 
 impl Entry {
@@ -87,6 +94,7 @@ pub(super) enum Lookup {
 pub(super) struct NewLoad {
     pub(super) ticket: u64,
     pub(super) epoch: u32,
+    pub(super) columns_version: u32,
     pub(super) cancel: CancelToken,
     pub(super) wants_positions: Arc<AtomicBool>,
 }
@@ -113,6 +121,11 @@ impl GraphStore {
             next_epoch: first_epoch.max(1),
             evictions: 0,
         }
+    }
+
+    /// Whether anything is kept of the dataset.
+    pub(super) fn is_known(&self, dataset: DatasetId) -> bool {
+        self.entries.contains_key(&dataset)
     }
 
     /// The graph, if it is in memory.
@@ -156,6 +169,9 @@ impl GraphStore {
                 last_used: now,
                 failures: 0,
                 waiters: Vec::new(),
+                columns_version: 0,
+                is_laid_out: false,
+                unplaced: None,
             };
             self.entries.insert(dataset, entry);
         }
@@ -185,7 +201,10 @@ impl GraphStore {
             wants_positions: Arc::clone(&wants_positions),
         };
         self.next_ticket += 1;
-        Lookup::Begin(NewLoad { ticket, epoch: entry.epoch, cancel, wants_positions })
+        // What is kept of columns that algorithms gave is not of the graph without them.
+        entry.columns_version += u32::from(entry.columns_version > 0);
+        let Entry { epoch, columns_version, .. } = *entry;
+        Lookup::Begin(NewLoad { ticket, epoch, columns_version, cancel, wants_positions })
     }
 
     /// Keeps a request until the load that runs has ended.
@@ -225,6 +244,14 @@ impl GraphStore {
         }
     }
 
+    /// Notes the stage of the load that runs.
+    pub(super) fn show_stage(&mut self, dataset: DatasetId, stage: &'static str) {
+        let state = self.entries.get_mut(&dataset).map(|e| &mut e.state);
+        if let Some(ResidencyState::Loading { stage: shown, .. }) = state {
+            *shown = stage;
+        }
+    }
+
     /// Whether the load with `ticket` is still the one that counts.
     pub(super) fn is_current(&self, dataset: DatasetId, ticket: u64) -> bool {
         self.entries.get(&dataset).is_some_and(
@@ -232,21 +259,70 @@ impl GraphStore {
         )
     }
 
-    /// A load has succeeded: the graph, and who waits for it.
+    /// A load has succeeded: who waits for its graph.
     pub(super) fn loaded(
         &mut self,
         dataset: DatasetId,
-        resident: Resident,
+        lease: Lease,
         now: Instant,
-    ) -> Option<(Lease, Vec<GraphRequest>)> {
+    ) -> Option<Vec<GraphRequest>> {
         let entry = self.entries.get_mut(&dataset)?;
         // After an eviction the colours by community are still known.
-        entry.scene.get_or_insert_with(|| resident.scene.clone());
-        let lease = Lease::new(resident);
-        entry.state = ResidencyState::Resident(lease.clone());
+        entry.scene.get_or_insert_with(|| lease.scene.clone());
+        entry.state = ResidencyState::Resident(lease);
         entry.failures = 0;
         entry.last_used = now;
-        Some((lease, std::mem::take(&mut entry.waiters)))
+        Some(std::mem::take(&mut entry.waiters))
+    }
+
+    /// The graph of an evicted dataset, whose nodes a layout is to place again before anybody sees it; false where it needs none.
+    pub(super) fn hold_unplaced(&mut self, dataset: DatasetId, lease: &Lease) -> bool {
+        let entry = self.entries.get_mut(&dataset).filter(|entry| entry.is_laid_out);
+        let Some(entry) = entry.filter(|_| lease.awaits_layout()) else { return false };
+        entry.unplaced = Some(lease.clone());
+        true
+    }
+
+    /// The graph that the algorithms of a dataset run on.
+    pub(super) fn job_base(&self, dataset: DatasetId) -> Option<Lease> {
+        let unplaced = self.entries.get(&dataset)?.unplaced.as_ref();
+        unplaced.or_else(|| self.resident(dataset)).cloned()
+    }
+
+    /// The element set of the graph that has the columns of the dataset's algorithms.
+    pub(super) fn next_epoch(&mut self, dataset: DatasetId) -> Option<NextEpoch> {
+        let fresh = self.fresh_epoch();
+        let entry = self.entries.get(&dataset)?;
+        let columns_version = entry.columns_version + 1;
+        // Pages may still show the nodes where the layout placed them before the eviction.
+        let (kept, moved) = match entry.unplaced {
+            Some(_) => (fresh, entry.epoch),
+            None => (entry.epoch, fresh),
+        };
+        Some(NextEpoch { kept, moved, columns_version })
+    }
+
+    /// The graph with the columns of the dataset's algorithms takes the place of the one without: who waits for it, and whether
+    /// its element set is another one.
+    pub(super) fn finished(
+        &mut self,
+        dataset: DatasetId,
+        resident: Resident,
+        is_laid_out: bool,
+        now: Instant,
+    ) -> Option<(bool, Vec<GraphRequest>)> {
+        let entry = self.entries.get_mut(&dataset)?;
+        let is_other = entry.epoch != resident.facts.epoch;
+        entry.epoch = resident.facts.epoch;
+        entry.columns_version = resident.columns_version;
+        entry.is_laid_out = is_laid_out;
+        entry.unplaced = None;
+        entry.scene = Some(resident.scene.clone());
+        entry.communities = Communities::Unknown;
+        entry.state = ResidencyState::Resident(Lease::new(resident));
+        entry.failures = 0;
+        entry.last_used = now;
+        Some((is_other, std::mem::take(&mut entry.waiters)))
     }
 
     /// A load has failed, or found no data. Another one is not tried before `retry` has passed, twice
@@ -259,6 +335,7 @@ impl GraphStore {
         retry: Duration,
     ) -> Vec<GraphRequest> {
         let Some(entry) = self.entries.get_mut(&dataset) else { return Vec::new() };
+        entry.unplaced = None;
         if matches!(error, EngineError::Waiting { .. }) {
             entry.state = ResidencyState::Waiting { error };
         } else {
@@ -313,6 +390,12 @@ impl GraphStore {
         let Some(entry) = self.entries.get_mut(&dataset).filter(|e| e.epoch == epoch) else {
             return false;
         };
+        // Algorithms of the dataset may have given it other columns meanwhile.
+        let own = entry.scene.as_ref().map(|own| own.version);
+        let is_old = scene.as_ref().is_some_and(|found| Some(found.version) <= own);
+        if is_old || entry.communities != Communities::Searching {
+            return false;
+        }
         entry.communities = Communities::Done;
         if scene.is_some() {
             entry.scene = scene;
@@ -336,8 +419,9 @@ impl GraphStore {
     }
 
     /// Evicts graphs without leases, the longest unused first, until `bytes` are free or nothing more
-    /// can go.
-    pub(super) fn make_room(&mut self, bytes: u64) {
+    /// can go. Those that went.
+    pub(super) fn make_room(&mut self, bytes: u64) -> Vec<DatasetId> {
+        let mut gone = Vec::new();
         let mut idle: Vec<(Instant, DatasetId)> = self
             .entries
             .iter()
@@ -349,15 +433,22 @@ impl GraphStore {
             .collect();
         idle.sort_unstable();
         for (_, id) in idle {
-            if self.budget.limit().saturating_sub(self.budget.used()) >= bytes {
-                return;
+            if self.has_room(bytes) {
+                return gone;
             }
             if let Some(entry) = self.entries.get_mut(&id) {
                 tracing::info!(dataset = %id, "evicted to make room");
                 entry.state = ResidencyState::Cold;
                 self.evictions += 1;
+                gone.push(id);
             }
         }
+        gone
+    }
+
+    /// Whether so many bytes are free.
+    pub(super) fn has_room(&self, bytes: u64) -> bool {
+        self.budget.limit().saturating_sub(self.budget.used()) >= bytes
     }
 
     /// Graphs evicted so far.

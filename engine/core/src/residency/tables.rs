@@ -21,6 +21,8 @@ use crate::device::{ColumnKey, MayBeShort};
 pub(crate) struct ResidentTables {
     pub(super) ctx: Arc<EngineContext>,
     pub(super) key: (DatasetId, u32),
+    /// Which of the columns that the graph has had.
+    pub(super) version: u32,
     /// Whether the table of nodes has what only edges name, too.
     pub(super) drawn: bool,
 }
@@ -36,20 +38,27 @@ impl ResidentTables {
     pub(crate) fn of(
         ctx: &Arc<EngineContext>,
         key: (DatasetId, u32),
+        version: u32,
         drawn: bool,
     ) -> Option<Arc<dyn TableDevice>> {
         ctx.usable_gpu()?;
-        Some(Arc::new(Self::new(ctx.clone(), key, drawn)))
+        Some(Arc::new(Self::new(ctx.clone(), key, version, drawn)))
     }
 
-    pub(super) const fn new(ctx: Arc<EngineContext>, key: (DatasetId, u32), drawn: bool) -> Self {
-        Self { ctx, key, drawn }
+    pub(super) const fn new(
+        ctx: Arc<EngineContext>,
+        key: (DatasetId, u32),
+        version: u32,
+        drawn: bool,
+    ) -> Self {
+        Self { ctx, key, version, drawn }
     }
 
     pub(super) fn column_key(&self, column: &NamedColumn<'_>) -> ColumnKey {
         let of_edges = column.side == Side::Edges;
         ColumnKey {
             graph: self.key,
+            version: self.version,
             of_edges,
             drawn: self.drawn && !of_edges,
             by_position: false,

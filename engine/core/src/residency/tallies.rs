@@ -36,10 +36,11 @@ impl ResidentTallies {
     pub(crate) fn of(
         ctx: &Arc<EngineContext>,
         key: (DatasetId, u32),
+        version: u32,
         drawn: bool,
     ) -> Option<Arc<dyn TallyDevice>> {
         ctx.usable_gpu()?;
-        Some(Arc::new(Self { tables: ResidentTables::new(ctx.clone(), key, drawn) }))
+        Some(Arc::new(Self { tables: ResidentTables::new(ctx.clone(), key, version, drawn) }))
     }
 
     fn ctx(&self) -> &EngineContext {
@@ -47,8 +48,8 @@ impl ResidentTallies {
     }
 
     fn relation_key(&self, relation: &TallyRelation) -> RelationKey {
-        let (graph, drawn) = (self.tables.key, self.tables.drawn);
-        RelationKey { graph, drawn, types: relation.types.clone() }
+        let ResidentTables { key, version, drawn, .. } = self.tables;
+        RelationKey { graph: key, version, drawn, types: relation.types.clone() }
     }
 
     /// Bytes of all that the job takes, and of the copies that have to be made first.

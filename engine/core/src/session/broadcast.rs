@@ -20,6 +20,8 @@ struct Latest {
     state: Arc<SessionState>,
     state_version: u64,
     graph: Option<Arc<GraphFacts>>,
+    /// Grows when the graph that is shown has other columns.
+    facts_version: u64,
     scene: Option<Arc<SceneFrames>>,
     collections: Arc<CollectionsView>,
     collections_version: u64,
@@ -49,6 +51,7 @@ impl SessionBroadcast {
                 state: Arc::new(state),
                 state_version: 1,
                 graph: None,
+                facts_version: 0,
                 scene: None,
                 collections: Arc::default(),
                 collections_version: 0,
@@ -92,6 +95,14 @@ impl SessionBroadcast {
         self.replace(|s| {
             s.graph = Some(graph);
             s.scene = Some(scene);
+        });
+    }
+
+    /// Other columns and notices of the graph that is shown.
+    pub(crate) fn set_facts(&self, graph: Arc<GraphFacts>) {
+        self.replace(|s| {
+            s.graph = Some(graph);
+            s.facts_version += 1;
         });
     }
 
@@ -155,6 +166,7 @@ impl SessionBroadcast {
 pub(crate) struct Cursor {
     state_version: u64,
     collections_version: u64,
+    facts_version: u64,
     epoch: Option<u32>,
     scene_version: u32,
     key_seq: Option<u32>,
@@ -201,10 +213,15 @@ impl Cursor {
         }
         let (graph, scene) = (shown.graph.as_ref()?, shown.scene.as_ref()?);
         if self.epoch != Some(graph.epoch) {
-            let keep = Self { epoch: Some(graph.epoch), ..Self::default() };
+            let facts_version = shown.facts_version;
+            let keep = Self { epoch: Some(graph.epoch), facts_version, ..Self::default() };
             let Self { state_version, collections_version, .. } = *self;
             *self = Self { state_version, collections_version, ..keep };
             return Some(ViewerEvent::Graph(graph.clone(), shown.state.clone(), scene.clone()));
+        }
+        if self.facts_version != shown.facts_version {
+            self.facts_version = shown.facts_version;
+            return Some(ViewerEvent::Columns(graph.clone()));
         }
         // The picture needs positions before colours, and every viewer gets both.
         if self.seq.is_some() && self.scene_version != scene.version {

@@ -29,6 +29,9 @@ const READING: &str = "reading the positions";
 enum Restore {
     NotStarted,
     Reading,
+    /// Positions that were kept are not of the graph before its layout: they are looked for again when that has ended, and none
+    /// are written until then.
+    AfterLayout,
     Done,
 }
 
@@ -76,15 +79,30 @@ impl Checkpointing {
 
     /// The graph is another one now: what was kept is worthless.
     pub(crate) fn reset(&mut self) {
-        self.restore = Restore::Done;
+        self.restore = match self.restore {
+            Restore::AfterLayout => Restore::NotStarted,
+            _ => Restore::Done,
+        };
         (self.changed, self.urgent, self.wanted) = (false, false, false);
         (self.restored, self.ready) = (None, None);
     }
 
+    /// The layout that the dataset names has placed no nodes, and will not.
+    pub(super) fn layout_ended(&mut self) {
+        if matches!(self.restore, Restore::AfterLayout) {
+            self.restore = Restore::Done;
+        }
+    }
+
+    /// Whether positions are worth keeping.
+    const fn writes(&self) -> bool {
+        self.is_on && !matches!(self.restore, Restore::AfterLayout)
+    }
+
     /// The positions or what belongs to them are different now; `urgent` when they stay so.
     pub(crate) fn note_change(&mut self, urgent: bool) {
-        self.changed |= self.is_on;
-        self.urgent |= self.is_on && urgent;
+        self.changed |= self.writes();
+        self.urgent |= self.writes() && urgent;
     }
 
     /// Whether a copy is to be made now.
@@ -325,7 +343,7 @@ impl Sessions {
         let readers = &scheduler.pools().checkpoint_readers;
         let session = self.live.get_mut(id)?;
         let store = match (&session.checkpoints.restore, self.checkpoint_store.clone()) {
-            (Restore::Done, _) => return Some(held),
+            (Restore::Done | Restore::AfterLayout, _) => return Some(held),
             (Restore::NotStarted, Some(store)) => store,
             (Restore::Reading | Restore::NotStarted, _) => {
                 session.graph_missing(GraphState::Loading(READING), now);
@@ -370,7 +388,8 @@ impl Sessions {
     ) {
         let Some(session) = self.live.get_mut(id) else { return };
         if matches!(session.checkpoints.restore, Restore::Reading) {
-            session.checkpoints.restore = Restore::Done;
+            let awaits = residency.awaits_layout(session.dataset) && found.is_none();
+            session.checkpoints.restore = if awaits { Restore::AfterLayout } else { Restore::Done };
             session.checkpoints.restored = found.map(|(checkpoint, held)| (*checkpoint, held));
             self.request_graph(id, Need::PICTURE, residency, scheduler);
         }

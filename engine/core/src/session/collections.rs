@@ -74,7 +74,8 @@ impl CollectionSet {
 #[derive(Debug, Clone)]
 pub struct CollectionMembers {
     rule: Arc<CollectionRule>,
-    epoch: u32,
+    /// The element set and its columns.
+    version: (u32, u32),
     pub(super) members: Arc<Members>,
 }
 
@@ -85,9 +86,9 @@ impl CollectionMembers {
         self.members.len()
     }
 
-    /// Whether it is about this element set.
-    pub(super) const fn is_of(&self, epoch: u32) -> bool {
-        self.epoch == epoch
+    /// Whether it is about this element set with these columns.
+    pub(super) fn is_of(&self, lease: &Lease) -> bool {
+        self.version == lease.version()
     }
 
     /// Finds the elements of a rule in a graph.
@@ -118,8 +119,8 @@ impl CollectionMembers {
                 })
             }
         };
-        let (rule, epoch) = (rule.clone(), lease.facts.epoch);
-        Ok(Self { rule, epoch, members: Arc::new(members) })
+        let (rule, version) = (rule.clone(), lease.version());
+        Ok(Self { rule, version, members: Arc::new(members) })
     }
 }
 

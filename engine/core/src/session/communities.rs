@@ -119,7 +119,8 @@ fn coloured_scene(ctx: &EngineContext, lease: &Lease) -> Result<SceneFrames, Eng
     let labels = of(ctx, lease)?;
     let (nodes, encodings) = (lease.nodes.as_ref(), &lease.encodings);
     let scene = scene_of(&lease.graph, nodes, &lease.edges, encodings, Some(&labels))?;
-    Ok(scene_frames(&scene, &lease.graph.topology, lease.order, lease.facts.epoch, 2))
+    let version = lease.scene.version + 1;
+    Ok(scene_frames(&scene, &lease.graph.topology, lease.order, lease.facts.epoch, version))
 }
 
 /// Communities from the device; none when it cannot give them, and the CPU has to.

@@ -80,6 +80,8 @@ pub enum ViewerEvent {
     State(Arc<SessionState>),
     /// The graph is there, or another one is. Comes before its first frame.
     Graph(Arc<GraphFacts>, Arc<SessionState>, Arc<SceneFrames>),
+    /// The graph that is shown has other columns and notices: algorithms that the dataset names have ended.
+    Columns(Arc<GraphFacts>),
     /// New positions. The first of an epoch, and the first after a gap, is a key frame.
     Frame(Arc<PositionFrame>),
     /// Colours, sizes and labels; after the first frame of the epoch and whenever they change.
@@ -111,6 +113,10 @@ impl ViewerEvent {
                 });
                 Some(v)
             }
+            Self::Columns(g) => Some(json!({
+                "t": "columns", "epoch": g.epoch, "node_columns": g.node_columns,
+                "edge_columns": g.edge_columns, "notices": g.notices,
+            })),
             Self::Scene(s) => {
                 Some(json!({"t": "legend", "legend": s.legend, "underlay": s.underlay}))
             }

@@ -80,7 +80,41 @@ impl Sessions {
                     self.request_graph(&id, Need::PICTURE, residency, scheduler);
                 }
             }
+            Update::Columns(dataset) => self.take_columns(dataset, residency, scheduler),
+            Update::Replaced(dataset) => {
+                let now = self.ctx.now();
+                for session in self.live.values_mut().filter(|s| s.dataset == dataset) {
+                    session.reset(now);
+                }
+                self.request_graphs_of(dataset, residency, scheduler);
+            }
         }
+    }
+
+    /// The graph that is shown has other columns now: colours, sizes, names and collections follow.
+    fn take_columns(
+        &mut self,
+        dataset: DatasetId,
+        residency: &mut Residency,
+        scheduler: &Scheduler,
+    ) {
+        let Some((lease, scene)) = residency.shown(dataset) else { return };
+        let mut with_collections = Vec::new();
+        for session in self.live.values_mut().filter(|s| s.dataset == dataset) {
+            if session.broadcast.graph().is_none_or(|g| g.epoch != lease.facts.epoch) {
+                continue;
+            }
+            if session.take_columns(&lease, &scene) {
+                with_collections.push(session.id.clone());
+            }
+        }
+        for id in with_collections {
+            self.render_collections(&id, residency, scheduler);
+        }
+        // Who waits for the graph waits for this one.
+        self.on_update(Update::Changed(dataset), residency, scheduler);
+        self.tick_due = true;
+        self.request_communities(dataset, residency, scheduler);
     }
 
     /// Shows those of a dataset's sessions that `whose` names why they have no graph.

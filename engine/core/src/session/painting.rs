@@ -35,7 +35,7 @@ pub(super) fn render(
     cancel: &CancelToken,
 ) -> CollectionRender {
     let Changes { set, mut members, renderings } = changes;
-    members.retain(|_, f| f.is_of(lease.facts.epoch));
+    members.retain(|_, f| f.is_of(lease));
     search(lease, set, &mut members, ctx, cancel);
     // The base's own versions are 1 and 2, so every rendering of either differs from all others.
     let version = base.version.wrapping_add(renderings.wrapping_mul(2));

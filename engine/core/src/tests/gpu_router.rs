@@ -83,7 +83,7 @@ fn the_router_knows_the_kernels_and_the_bytes_of_a_query() {
     gpu_test(&[], |gpu| {
         let e = live_engine(on(gpu));
         let ctx = e.handle.remains().upgrade().expect("a context");
-        let device = ResidentTables::of(&ctx, key(), true);
+        let device = ResidentTables::of(&ctx, key(), 0, true);
         let graph = without_scheduler(gpu_tables::sample()).with_table_device(device);
         let none = serde_json::Map::new();
         let (mut table, mut wrong) = (String::new(), 0);
@@ -130,7 +130,7 @@ fn the_router_knows_the_kernels_and_the_bytes_of_a_count() {
         let (mut table, mut wrong) = (String::new(), 0);
         // Lists of many persons come back in two parts.
         for (version, persons) in [(1, gpu_tallies::PERSONS), (2, 5_000)] {
-            let device = ResidentTallies::of(&ctx, (key().0, version), true);
+            let device = ResidentTallies::of(&ctx, (key().0, version), 0, true);
             let graph = without_scheduler(gpu_tallies::social(persons)).with_tally_device(device);
             let none = serde_json::Map::new();
             for text in questions.iter().chain(&more) {
@@ -208,7 +208,7 @@ fn chains_counted(gpu: &Gpu, loaded: Loaded, chains: &[Value]) -> Vec<(Value, [u
     let cancel = CancelToken::new();
     let graph = without_scheduler(loaded);
     let topology = graph.frame(&cancel).expect("a frame").topology.clone();
-    let graph = graph.with_chain_device(ResidentChains::of(&ctx, key(), &topology, true));
+    let graph = graph.with_chain_device(ResidentChains::of(&ctx, key(), 0, &topology, true));
     let mut all = vec![];
     for chain in chains {
         let query = graphlume_gfql::parse(chain).expect("a query");

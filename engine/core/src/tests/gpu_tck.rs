@@ -119,7 +119,7 @@ fn the_reads_of_the_compatibility_kit_are_the_same_on_the_gpu() {
             };
             let mut id = [0; 16];
             id[..4].copy_from_slice(&asked.to_le_bytes());
-            let device = ResidentTables::of(&ctx, (DatasetId::from_bytes(id), 1), false);
+            let device = ResidentTables::of(&ctx, (DatasetId::from_bytes(id), 1), 0, false);
             let before = emulator::count(Counted::Launches);
             let found = answer(&with_gpu.with_table_device(device));
             on_gpu += u32::from(emulator::count(Counted::Launches) > before);

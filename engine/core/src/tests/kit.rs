@@ -97,6 +97,8 @@ pub(super) fn graph(pairs: &[(i64, i64)]) -> Loaded {
         node: None,
         encodings: Encodings::new(json!({}), json!({}), json!({"k": 1})),
         compute: Vec::new(),
+        owner: None,
+        version: 0,
         notices: Vec::new(),
     }
 }

@@ -14,6 +14,7 @@ mod gpu_tables;
 mod gpu_tallies;
 mod gpu_tck;
 mod gpu_zoo;
+mod jobs;
 mod kit;
 mod loading;
 mod loop_and_queues;

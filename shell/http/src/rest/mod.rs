@@ -7,6 +7,7 @@ pub(crate) mod facets;
 pub(crate) mod files;
 pub(crate) mod groups;
 pub(crate) mod health;
+pub(crate) mod jobs;
 pub(crate) mod links;
 pub(crate) mod picture;
 mod ranges;

@@ -384,6 +384,7 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req, who: Principal) -> Result
                 }
                 ViewerEvent::Graph(..)
                 | ViewerEvent::State(_)
+                | ViewerEvent::Columns(_)
                 | ViewerEvent::Scene(_)
                 | ViewerEvent::Collections(_) => {}
             }

@@ -346,7 +346,10 @@ impl Link<'_> {
                 self.credit.forgive();
                 self.first.begin_anew();
             }
-            ViewerEvent::State(_) | ViewerEvent::Collections(_) | ViewerEvent::Closed(_) => {}
+            ViewerEvent::State(_)
+            | ViewerEvent::Columns(_)
+            | ViewerEvent::Collections(_)
+            | ViewerEvent::Closed(_) => {}
         }
         self.message(&event).await?;
         match event {

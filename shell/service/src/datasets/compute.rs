@@ -1,4 +1,4 @@
-//! `compute` and `layout`: algorithms that run when the dataset is loaded. A member of `compute` is called as the column
+//! `compute` and `layout`: algorithms that run once the graph of the dataset is there. A member of `compute` is called as the column
 //! that its result becomes in the nodes; the one member of `layout` places the nodes, in the columns x and y.
 
 use graphlume_engine::{ComputeError, ComputeRequest};

@@ -1,13 +1,11 @@
 //! What the engine asks for when it needs a dataset's tables.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use graphlume_engine::{Built, Encodings, LoadError, Loaded, Loader};
+use graphlume_engine::{BuildStage, Built, Encodings, LoadError, Loaded, Loader};
 use graphlume_storage::{Batch, Commit, DatasetRec, StoreError, TableRec};
 use graphlume_table::{DataType, Field, RecordBatch, Schema, Table};
 use graphlume_types::{CancelToken, DatasetId, Notice};
-use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use super::builtin;
@@ -22,8 +20,6 @@ use crate::files::tables::{load_table, stack};
 /// Reads tables from the cache, the derived blobs or the uploaded bytes, in that order.
 pub(crate) struct TableLoader {
     data: Arc<DataStore>,
-    /// The version of the data that was loaded last and is being built.
-    loaded: Mutex<HashMap<DatasetId, u64>>,
     /// Where it is looked after that what was found out is written down; absent in tools, which have no requests.
     runtime: Option<Handle>,
 }
@@ -39,13 +35,16 @@ struct Note {
     /// Nodes and edges.
     counts: (Option<u64>, Option<u64>),
     notices: Vec<Notice>,
+    stage: BuildStage,
 }
 
 impl Note {
     /// Hands it to the store's writer. `None` where the record has it already, is gone, or has other data by now.
     fn write(&self, data: &DataStore) -> Option<Commit> {
         let (mut rec, tag) = data.store.get_tagged::<DatasetRec>(&self.dataset).ok()??;
-        let known = (rec.node_count, rec.edge_count) == self.counts && rec.notices == self.notices;
+        // Those that the record has are as good as what is known while algorithms are still to run.
+        let known = (rec.node_count, rec.edge_count) == self.counts
+            && (self.stage == BuildStage::BeforeJobs || rec.notices == self.notices);
         if rec.data_version != self.version || known {
             return None;
         }
@@ -67,7 +66,7 @@ impl Note {
 
 impl TableLoader {
     pub(crate) fn new(data: Arc<DataStore>) -> Self {
-        Self { data, loaded: Mutex::default(), runtime: Handle::try_current().ok() }
+        Self { data, runtime: Handle::try_current().ok() }
     }
 
     fn tables(
@@ -147,6 +146,8 @@ impl TableLoader {
                 rec.metadata.clone(),
             ),
             compute,
+            owner: Some(rec.author),
+            version: rec.data_version,
             notices,
         })
     }
@@ -180,23 +181,29 @@ impl Loader for TableLoader {
         let found = self.data.store.get::<DatasetRec>(&dataset);
         let found = found.map_err(|e| LoadError::from_coded(&e))?;
         let rec = found.ok_or(LoadError::NotFound(dataset))?;
-        let loaded = self.stored(&rec, cancel)?;
-        self.loaded.lock().insert(dataset, rec.data_version);
-        Ok(loaded)
+        self.stored(&rec, cancel)
     }
 
     fn built(&self, dataset: DatasetId, built: &Built<'_>) {
         if builtin::by_id(dataset).is_some() {
             return;
         }
-        let Some(version) = self.loaded.lock().remove(&dataset) else { return };
         let counts = (Some(u64::from(built.num_nodes)), Some(u64::from(built.num_edges)));
-        let note = Note { dataset, version, counts, notices: built.notices.to_vec() };
+        let (version, stage) = (built.version, built.stage);
+        let notices = built.notices.to_vec();
+        let note = Note { dataset, version, counts, notices, stage };
         // The graph of tables that were replaced meanwhile says nothing about the new ones. The picture does not depend
         // on the record, and so does not wait for it.
         let Some(commit) = note.write(&self.data) else { return };
-        let Some(runtime) = &self.runtime else { return };
         let data = Arc::downgrade(&self.data);
+        if note.stage == BuildStage::AfterJobs {
+            // Who has waited for the columns finds there what is said of them.
+            if let Err(StoreError::Changed { .. }) = commit.wait() {
+                note.insist(&data);
+            }
+            return;
+        }
+        let Some(runtime) = &self.runtime else { return };
         runtime.spawn(async move {
             if let Err(StoreError::Changed { .. }) = commit.await {
                 tokio::task::spawn_blocking(move || note.insist(&data));

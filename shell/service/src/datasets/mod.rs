@@ -5,6 +5,7 @@ mod compute;
 mod create;
 mod direct;
 mod encodings;
+mod jobs;
 pub(crate) mod loader;
 mod login_link;
 mod pictures;

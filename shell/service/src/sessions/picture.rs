@@ -206,9 +206,12 @@ impl Sessions {
         request.settings.check().map_err(|e| refused(&e))?;
         let place = self.drawing.ask(&grant.session)?;
         let wait = asked.wait.unwrap_or(WAIT);
-        if let Ok(at_rest) =
-            tokio::time::timeout(wait, self.ctx.engine.at_rest(grant.target())).await
-        {
+        let at_rest = async {
+            // Without the columns of algorithms that take longer, it is as pages see it.
+            let _ = self.ctx.engine.jobs_ended(grant.dataset).await;
+            self.ctx.engine.at_rest(grant.target()).await
+        };
+        if let Ok(at_rest) = tokio::time::timeout(wait, at_rest).await {
             at_rest?;
         }
         let groups = self.ctx.engine.groups_of_picture(grant.target(), &request);

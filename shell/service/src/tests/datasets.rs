@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use graphlume_engine::{Built, LoadError, Loader};
+use graphlume_engine::{BuildStage, Built, LoadError, Loader};
 use graphlume_storage::{Batch, DatasetRec};
 use graphlume_types::{CancelToken, DatasetId};
 
@@ -45,8 +45,10 @@ async fn what_a_build_tells_is_kept_when_the_record_changes_at_the_same_moment()
     let loader = TableLoader::new(Arc::clone(&rig.service.ctx.data));
     let mut lost = None;
     for nodes in 1000..1020 {
-        loader.load(dataset, &CancelToken::new()).unwrap();
-        loader.built(dataset, &Built { num_nodes: nodes, num_edges: 5, notices: &[] });
+        let version = loader.load(dataset, &CancelToken::new()).unwrap().version;
+        let stage = BuildStage::Whole;
+        let built = Built { version, num_nodes: nodes, num_edges: 5, notices: &[], stage };
+        loader.built(dataset, &built);
         let mut told = false;
         for _ in 0..500 {
             let got = rig.service.datasets.get(&alice, &id).await.unwrap().data.node_count;

@@ -124,6 +124,7 @@ export class Viewer {
       else if (message.t === 'graph') this.onGraph(message);
       else if (message.t === 'state') this.onState(message);
       else if (message.t === 'collections') this.onCollections(message);
+      else if (message.t === 'columns') showNotices('dataset', message.notices);
       else if (message.t === 'legend') {
         this.onLegend(message.legend ?? message);
         this.onUnderlay(message);

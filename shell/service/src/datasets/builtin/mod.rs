@@ -131,6 +131,8 @@ impl Builtin {
                 Self::metadata(),
             ),
             compute: Vec::new(),
+            owner: None,
+            version: 0,
             notices: Vec::new(),
         })
     }
