@@ -62,39 +62,13 @@ pub(super) struct Assembly {
 impl Assembly {
     /// The graph. The loader is told of it; inside a CPU pool.
     pub(super) fn resident(self, loader: &dyn Loader) -> Resident {
-        let Self { ctx, dataset, epoch, columns_version: version, graph, loaded, scene, .. } = self;
-        let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
+        let (epoch, version) = (self.epoch, self.columns_version);
+        let topology = &self.graph.topology;
+        let m = topology.num_edges();
         let order = EdgeOrder::new(m, SEED);
-        let frames = scene_frames(&scene, &graph.topology, order, epoch, 1 + 2 * version);
-        let mut notices = self.found.clone();
-        // What is bound to a column that is still to come is not missing.
-        for notice in scene.notices.iter().filter(|_| self.stage != BuildStage::BeforeJobs) {
-            note(&mut notices, notice.clone());
-        }
-        loader.built(
-            dataset,
-            &Built {
-                version: self.jobs.version,
-                num_nodes: n,
-                num_edges: m,
-                notices: &notices,
-                stage: self.stage,
-            },
-        );
-        let facts = GraphFacts {
-            epoch,
-            name: loaded.name,
-            description: loaded.description,
-            node_count: n,
-            edge_count: m,
-            node_columns: loaded.nodes.as_ref().map(columns).unwrap_or_default(),
-            edge_columns: columns(&loaded.edges),
-            metadata: loaded.encodings.metadata.clone(),
-            has_positions: scene.positions.is_some(),
-            has_depth: scene.depths.is_some(),
-            is_laid_out: self.is_laid_out,
-            notices,
-        };
+        let frames = scene_frames(&self.scene, topology, order, epoch, 1 + 2 * version);
+        let facts = self.facts(loader);
+        let Self { ctx, dataset, graph, loaded, scene, .. } = self;
         let key = (dataset, epoch);
         Resident {
             accelerator: ResidentAccelerator::of(&ctx, key, &graph.topology),
@@ -132,6 +106,39 @@ impl Assembly {
             groups: OnceLock::new(),
             facets: Facets::default(),
             held: self.held,
+        }
+    }
+
+    /// What is known of the graph beside its elements, which the loader is told.
+    fn facts(&self, loader: &dyn Loader) -> GraphFacts {
+        let Self { dataset, loaded, scene, .. } = self;
+        let topology = &self.graph.topology;
+        let mut notices = self.found.clone();
+        // What is bound to a column that is still to come is not missing.
+        for notice in scene.notices.iter().filter(|_| self.stage != BuildStage::BeforeJobs) {
+            note(&mut notices, notice.clone());
+        }
+        let built = Built {
+            version: self.jobs.version,
+            num_nodes: topology.num_nodes(),
+            num_edges: topology.num_edges(),
+            notices: &notices,
+            stage: self.stage,
+        };
+        loader.built(*dataset, &built);
+        GraphFacts {
+            epoch: self.epoch,
+            name: loaded.name.clone(),
+            description: loaded.description.clone(),
+            node_count: topology.num_nodes(),
+            edge_count: topology.num_edges(),
+            node_columns: loaded.nodes.as_ref().map(columns).unwrap_or_default(),
+            edge_columns: columns(&loaded.edges),
+            metadata: loaded.encodings.metadata.clone(),
+            has_positions: scene.positions.is_some(),
+            has_depth: scene.depths.is_some(),
+            is_laid_out: self.is_laid_out,
+            notices,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use graphlume_types::{CancelReason, CancelToken, DatasetId, Notice, UserId, limits};
 use serde::Serialize;
 
+use crate::compute::ComputeRequest;
 use crate::error::EngineError;
 use crate::residency::GraphRequest;
 use crate::residency::account_turns::AccountTurns;
@@ -129,7 +130,7 @@ struct Running {
 }
 
 /// What a turn is begun with.
-pub(super) struct Turn {
+pub(super) struct Started {
     pub(super) ticket: u64,
     pub(super) step: Option<usize>,
     pub(super) is_last: bool,
@@ -175,7 +176,7 @@ impl Jobs {
             known.extend(old.steps.into_iter().map(|step| (step.field.clone(), step)));
             waiters = old.waiters;
         }
-        let step = |request: &crate::ComputeRequest| {
+        let step = |request: &ComputeRequest| {
             let field = request.field();
             let given_up = known.remove(&field).filter(|step| step.lasts);
             given_up.unwrap_or_else(|| Step::new(field, request.is_layout()))
@@ -242,7 +243,7 @@ impl Jobs {
         dataset: DatasetId,
         (now, unix): (Instant, i64),
         limit: Duration,
-    ) -> Option<Turn> {
+    ) -> Option<Started> {
         let jobs = self.datasets.get_mut(&dataset)?;
         let is_open = |step: &Step| step.state == JobState::Pending;
         let at = jobs.steps.iter().position(is_open);
@@ -265,7 +266,7 @@ impl Jobs {
             step_cancel: step_cancel.clone(),
             cancel: cancel.clone(),
         });
-        Some(Turn {
+        Some(Started {
             ticket,
             step: at,
             is_last: !jobs.steps.iter().any(is_open),

@@ -1,13 +1,32 @@
 //! How sessions get their graphs.
 
+use std::sync::Arc;
+
 use graphlume_types::{DatasetId, SessionId};
 
+use crate::frames::SceneFrames;
 use crate::residency::{Availability, Lease, Need, Residency, Update};
 use crate::scheduler::Scheduler;
 use crate::session::Sessions;
 use crate::session::checkpoints::LayoutStart;
 use crate::session::machine::VizSession;
 use crate::session::state::GraphState;
+
+impl VizSession {
+    /// The graph has other columns now, and this picture. Whether collections have to be rendered over it first.
+    fn take_columns(&mut self, lease: &Lease, scene: &Arc<SceneFrames>) -> bool {
+        if self.lease.is_some() {
+            self.lease = Some(lease.clone());
+        }
+        self.checkpoints.layout_ended();
+        self.broadcast.set_facts(lease.facts.clone());
+        let has_collections = self.collections.are_shown();
+        if !has_collections {
+            self.broadcast.set_scene(scene.clone());
+        }
+        has_collections
+    }
+}
 
 impl Sessions {
     /// Gives the session its graph, or makes it wait for one.
@@ -99,11 +118,12 @@ impl Sessions {
         scheduler: &Scheduler,
     ) {
         let Some((lease, scene)) = residency.shown(dataset) else { return };
-        let mut with_collections = Vec::new();
+        let (mut with_collections, mut is_shown) = (Vec::new(), false);
         for session in self.live.values_mut().filter(|s| s.dataset == dataset) {
             if session.broadcast.graph().is_none_or(|g| g.epoch != lease.facts.epoch) {
                 continue;
             }
+            is_shown = true;
             if session.take_columns(&lease, &scene) {
                 with_collections.push(session.id.clone());
             }
@@ -114,7 +134,9 @@ impl Sessions {
         // Who waits for the graph waits for this one.
         self.on_update(Update::Changed(dataset), residency, scheduler);
         self.tick_due = true;
-        self.request_communities(dataset, residency, scheduler);
+        if is_shown {
+            self.request_communities(dataset, residency, scheduler);
+        }
     }
 
     /// Shows those of a dataset's sessions that `whose` names why they have no graph.

@@ -213,20 +213,6 @@ impl VizSession {
         self.publish(now);
     }
 
-    /// The graph has other columns now, and this picture. Whether collections have to be rendered over it first.
-    pub(super) fn take_columns(&mut self, lease: &Lease, scene: &Arc<SceneFrames>) -> bool {
-        if self.lease.is_some() {
-            self.lease = Some(lease.clone());
-        }
-        self.checkpoints.layout_ended();
-        self.broadcast.set_facts(lease.facts.clone());
-        let has_collections = self.collections.are_shown();
-        if !has_collections {
-            self.broadcast.set_scene(scene.clone());
-        }
-        has_collections
-    }
-
     /// A new layout for the graph just taken.
     pub(crate) fn take_layout(&mut self, layout: Box<Layout>, now: Instant) {
         self.iterations = layout.iterations();
