@@ -101,7 +101,7 @@ class Row:
         if len(names) < 2:
             return {}
         confidence = 1 - (1 - CONFIDENCE) / len(names)
-        worse = [n for n in names if decide(self.bounds(measure, n, confidence), self.percent) == WORSE]
+        worse = [n for n in names if decide(self.bounds(measure, n, confidence), self.bound(measure)) == WORSE]
         return {n: statistics.median(ratio(p, measure, n) for p in self.pairs) for n in worse}
 
     def measures(self):
@@ -111,8 +111,12 @@ class Row:
     def each(self):
         return getattr(self.figure, "each", False)
 
+    def bound(self, measure):
+        """The bound of a measure in per cent; one that scatters more by itself has a wider one."""
+        return max(self.percent, getattr(self.figure, "scatter", {}).get(measure, 0.0))
+
     def verdict_of(self, measure):
-        return WORSE if self.parts(measure) else decide(self.bounds(measure), self.percent)
+        return WORSE if self.parts(measure) else decide(self.bounds(measure), self.bound(measure))
 
     def verdict(self):
         """A measure or a part that is worse is enough, for a server that waits needs no CPU; else the steadier measure decides."""

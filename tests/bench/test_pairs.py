@@ -191,6 +191,10 @@ def test_where_each_measure_counts_none_hides_behind_a_steadier_one(clock):
         assert [("worse" in line) for line in lines] == [m == measure for m in ("cpu", "memory", "quality")]
     assert of({"cpu": 0.9, "memory": 0.9, "quality": 0.9}).verdict() == pairs.FASTER
     assert of({"cpu": 0.9}).verdict() == pairs.FINE
+    # What scatters by itself has a wider bound.
+    row = of({"memory": 1.06})
+    row.figure.scatter = {"memory": 10.0}
+    assert row.verdict() == pairs.FINE
     # Noise in one measure leaves it open, however steady the others are.
     noisy = Made(1.0, 0.0, clock, deciding=("cpu", "memory"))
     noisy.each, steady = True, noisy.pair
