@@ -13,6 +13,7 @@ mod load;
 mod model;
 mod ours;
 mod snapshots;
+mod steps;
 mod upkeep;
 
 use std::path::Path;

@@ -316,7 +316,7 @@ impl Sessions {
             // The picture need not wait for its collections. The command is sent here, not by the task: tasks that send
             // could gather and fill the queue at once.
             let layers = Arc::clone(&meta.collections.layers);
-            let target = (session.clone(), dataset);
+            let target = Target::from((session.clone(), dataset)).of(who.user().into());
             tokio::spawn(self.ctx.engine.set_collections(target, layers, vec![]));
         }
         let is_new = known.as_ref().is_none_or(|v| v.owner != meta.owner);
