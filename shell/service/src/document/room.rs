@@ -244,10 +244,12 @@ fn whole(shared: &Layer, own: &Layer) -> Value {
 /// The message about one step.
 fn changed(step: &Committed, guest: &Guest, own: bool) -> Told {
     let author = &step.author;
+    // By a link strangers watch, too.
+    let name = if author.is_known_to(&guest.author) { author.name.as_str() } else { "" };
     let kind = if matches!(author.actor, Actor::Agent(_)) { "agent" } else { "person" };
     Told::Message(json!({
         "t": "changed", "revision": step.revision, "own": own, "label": step.label,
-        "by": {"name": author.name, "kind": kind, "you": own || author.actor == guest.author.actor},
+        "by": {"name": name, "kind": kind, "you": own || author.actor == guest.author.actor},
         "changes": step.changes,
     }))
 }

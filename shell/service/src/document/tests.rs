@@ -11,7 +11,7 @@ const ANN: Actor = Actor::User(UserId(1));
 const BOB: Actor = Actor::User(UserId(2));
 
 fn author(actor: Actor) -> Author {
-    Author { actor, name: format!("{actor:?}") }
+    Author { actor, name: format!("{actor:?}"), orgs: [].into() }
 }
 
 fn filter(expr: &str) -> Value {
@@ -164,6 +164,42 @@ fn a_page_that_watches_may_change_less_than_all_together() {
     assert_eq!(own.unwrap().unwrap_err().reply().slug, "too-large");
     let shared = room.with(None, |l| l.plan(ANN, String::new(), None, vec![change]));
     assert!(shared.unwrap().is_ok());
+}
+
+#[test]
+fn a_name_is_told_to_those_who_share_an_organization_and_to_nobody_else() {
+    let of = |actor, orgs: &[&str]| Author {
+        orgs: orgs.iter().map(|org| (*org).to_owned()).collect(),
+        ..author(actor)
+    };
+    let told = |by: &Author, to: Author| {
+        let room = Room::new(Document::default());
+        let mut seat = room.enter(to, false);
+        drop(seat.pending());
+        let change = checked("filters/f", Some(filter("degree > 1"))).unwrap();
+        let plan = |l: &mut Layer| l.plan(by.actor, "step".to_owned(), None, vec![change]);
+        let planned = room.with(None, plan).unwrap().unwrap();
+        room.commit(planned, by.clone());
+        let told = seat.pending().into_iter().find_map(|told| match told {
+            Told::Message(m) if m["t"] == "changed" => Some(m["by"]["name"].clone()),
+            _ => None,
+        });
+        told.unwrap().as_str().unwrap().to_owned()
+    };
+    let ann = of(ANN, &["acme", "lab"]);
+    assert_eq!(told(&ann, of(BOB, &["lab"])), ann.name);
+    assert_eq!(
+        told(&ann, of(ANN, &[])),
+        ann.name,
+        "the account itself, at a login with less rights"
+    );
+    let agent = of(Actor::Agent(UserId(1)), &[]);
+    assert_eq!(told(&agent, of(ANN, &[])), agent.name);
+    for stranger in
+        [of(BOB, &["globex"]), of(BOB, &[]), of(Actor::KeyHolder, &[]), of(Actor::Viewer, &[])]
+    {
+        assert_eq!(told(&ann, stranger.clone()), "", "{stranger:?}");
+    }
 }
 
 /// A page's copy of the document.
