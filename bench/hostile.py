@@ -9,7 +9,7 @@ probe asks `/healthz`, both before and during the attack. After it that account 
 
 Printed are the peak of the resident memory of the server and its workers, the 99th percentiles, and the statuses
 that the hostile requests got; of three rounds the best counts, because the attackers share the cores with the
-server here. Nothing of this decides a test.
+server here. Nothing of this decides a test; tests/e2e/test_hostile.py, whose table half of the requests are of, does.
 """
 
 import argparse
@@ -30,6 +30,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import urllib.parse
 from pathlib import Path
 
@@ -132,8 +133,10 @@ def upload(port, auth, rows):
 class Attack:
     """What the families know: where to knock, and as whom."""
 
-    def __init__(self, port, auth, dataset, seed):
-        self.port, self.auth, self.dataset, self.random = port, auth, dataset, random.Random(seed)
+    def __init__(self, port, auth, dataset, seed, table=None):
+        self.port, self.auth, self.dataset, self.random, self.seed = port, auth, dataset, random.Random(seed), seed
+        # What `rows` draws from, and what it knows of the server.
+        self.table = table
 
     def http(self, method, path, body=None, **headers):
         try:
@@ -319,11 +322,24 @@ def floods(a):
         return type(e).__name__
 
 
-FAMILIES = [patterns, nesting, sizes, work, slow, half_open, pipelined, duplicates, floods]
+def rows(a):
+    """A row of the table of all that callers can send (tests/e2e/hostile_rows.py), whose test has bounds for it."""
+    hostile, server, token = a.table
+    key, row = hostile.drawn(f"{a.seed}/row")
+    return str(row.family(hostile.Attack(server, token, a.dataset, a.seed), key)[-1])
+
+
+# Half of the requests are of the table: what is new stands there and nowhere else.
+FAMILIES = [rows] * 9 + [patterns, nesting, sizes, work, slow, half_open, pipelined, duplicates, floods]
 
 
 def attack(port, auth, dataset, seed, requests, out):
     """All requests of one round, from as many threads as there are workers."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/e2e"))
+    import test_hostile
+
+    server = types.SimpleNamespace(port=port, url=f"http://127.0.0.1:{port}")
+    table = test_hostile, *test_hostile.known(server, auth["Authorization"].removeprefix("Bearer "), dataset)[:2]
     todo, lock, seen = iter(range(requests)), threading.Lock(), collections.Counter()
 
     def worker():
@@ -332,7 +348,7 @@ def attack(port, auth, dataset, seed, requests, out):
                 number = next(todo, None)
             if number is None:
                 return
-            a = Attack(port, auth if number % 2 else None, dataset, f"{seed}/{number}")
+            a = Attack(port, auth if number % 2 else None, dataset, f"{seed}/{number}", table)
             family = FAMILIES[a.random.randrange(len(FAMILIES))]
             said = family(a)
             with lock:

@@ -20,6 +20,8 @@ slices() {
     echo viewers
     echo drawn-requests
     echo algorithms
+    echo algorithm-limits
+    echo hostile
     echo odd-schedules
     echo packed
 }
@@ -50,6 +52,10 @@ run() {
     drawn-requests) end_to_end tests/e2e/test_openapi.py GRAPHLUME_DRAWN_REQUESTS=400 ;;
     # The gate compares the algorithms on eight of the thirty graphs.
     algorithms) end_to_end tests/e2e/test_algorithms.py GRAPHLUME_ALL_GRAPHS=1 ;;
+    # The gate takes one second a call, and one end of the ranges of parameters; here three, and both ends.
+    algorithm-limits) end_to_end "tests/e2e/test_algorithm_limits.py -s" GRAPHLUME_LONG=1 ;;
+    # The gate draws 300 hostile requests.
+    hostile) end_to_end "tests/e2e/test_hostile.py -s" GRAPHLUME_HOSTILE_DRAWS=3000 ;;
     # The gate runs the quicker kernel tests in two orders of lanes, warps and blocks; here all of them in eight.
     odd-schedules)
         kernel_tests

@@ -16,11 +16,14 @@ mod control;
 mod graph_files;
 mod output;
 mod panics;
+mod process_limits;
 mod progress;
 mod supervise;
 
 use std::process::ExitCode;
 
+/// The operating system does not give what the process needs (EX_OSERR of sysexits).
+const EXIT_SYSTEM: u8 = 71;
 /// The configuration was rejected at start (EX_CONFIG of sysexits).
 const EXIT_CONFIG: u8 = 78;
 

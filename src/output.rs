@@ -40,15 +40,15 @@ fn kind(path: &Path) -> Result<String, Failure> {
 
 /// Writes columns to `path`, in the format that its extension tells.
 pub fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure> {
-    write_table(path, &table(columns)?)
+    write_table(path, &table(columns)?, None)
 }
 
 /// Writes a table to `path`: `.parquet`, `.csv`, `.json` or `.arrow`. The file appears whole or not at
-/// all.
-pub fn write_table(path: &Path, table: &Table) -> Result<(), Failure> {
+/// all. `escape` is what is escaped in CSV.
+pub fn write_table(path: &Path, table: &Table, escape: Option<&str>) -> Result<(), Failure> {
     write_with(path, |kind, out| {
         match kind.parse::<ExportFormat>() {
-            Ok(format) => export(table, format, out)?,
+            Ok(format) => export(table, format.escaped(escape)?, out)?,
             Err(()) => {
                 table.write_arrow(out)?;
             }

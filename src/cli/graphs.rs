@@ -162,6 +162,9 @@ pub struct QueryArgs {
     /// Result file: .parquet, .csv, .json or .arrow; standard output when absent
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// In CSV, put an apostrophe before cells of text that a spreadsheet program takes for formulas
+    #[arg(long, value_name = "formulas", value_parser = ["formulas"])]
+    pub escape: Option<String>,
 }
 
 /// What of a query's result is written.

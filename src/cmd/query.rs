@@ -149,8 +149,11 @@ fn answer(
     };
     let Some(table) = table else { return Err(failure("the result has no edges")) };
     match &args.out {
-        Some(path) => output::write_table(path, table),
-        None => output::print_with(|out| Ok(export(table, ExportFormat::Csv, out)?)),
+        Some(path) => output::write_table(path, table, args.escape.as_deref()),
+        None => {
+            let format = ExportFormat::Csv.escaped(args.escape.as_deref())?;
+            output::print_with(|out| Ok(export(table, format, out)?))
+        }
     }
 }
 

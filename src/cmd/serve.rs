@@ -16,12 +16,11 @@ use super::{Failure, backend, rejected};
 use crate::cli::{DeviceLostArg, LogFormat, ServeArgs, VERSION};
 use crate::config::{self, ConfigError};
 use crate::control;
+use crate::process_limits::{self, Descriptors};
 use crate::supervise::{self, EXIT_RESTART, Inherited};
 
 /// Bytes of memory when the system does not tell how much there is.
 const MEMORY_UNKNOWN_BYTES: u64 = 4 << 30;
-/// Open files that no connection takes: those of the store, of uploads and parsers, and of the operators' listener.
-const DESCRIPTORS_KEPT: usize = 256;
 /// The exit status after a failed sync (EX_IOERR of sysexits): what the disk holds can only be told by a new start.
 const EXIT_DISK: u8 = 74;
 /// Time between two rounds of upkeep.
@@ -44,9 +43,9 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let mut http = http_config(&args).map_err(|e| rejected(&e))?;
     let memory = config::size("memory", &args.memory, memory_bytes()).map_err(|e| rejected(&e))?;
     start_log(&args).map_err(|e| rejected(&e))?;
-    let descriptors = raise_descriptors();
-    http.connections_max =
-        http.connections_max.min(descriptors.saturating_sub(DESCRIPTORS_KEPT)).max(1);
+    process_limits::check(args.engine.threads)?;
+    let descriptors = Descriptors::raised();
+    http.connections_max = descriptors.connections(http.connections_max);
     let inherited = supervise::inherited()?;
     if args.supervise && inherited.is_none() {
         return supervise::run(&http);
@@ -64,23 +63,7 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
         .build()?;
     let engine = engine_config(&args, memory, gpu, inherited.is_some());
     let running = serve(args, http, engine, inherited, tell_backend);
-    runtime.block_on(running)
-}
-
-/// Raises the limit of open files to what the system allows, and gives it. The limit that shells and service managers
-/// set, 1,024, is less than the connections that the server takes.
-fn raise_descriptors() -> usize {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = Rlimit { current: maximum, maximum };
-    let now = match setrlimit(Resource::Nofile, wanted) {
-        Ok(()) => maximum,
-        Err(e) => {
-            tracing::warn!(error = %e, "the limit of open files could not be raised");
-            current
-        }
-    };
-    now.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX))
+    runtime.block_on(running).map_err(process_limits::named)
 }
 
 fn memory_bytes() -> u64 {

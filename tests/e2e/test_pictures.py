@@ -158,6 +158,9 @@ def test_filters_and_looks_of_the_session_are_in_its_picture(server, session, da
 def test_shapes_and_texts_are_files_of_their_kinds(server, session, headers):
     svg = asked(server, session, "title=A+%26+B", headers, "svg")
     assert svg.headers["content-type"] == "image/svg+xml"
+    # Made of names that people choose: as a document it runs nothing and belongs to no origin.
+    assert svg.headers["content-security-policy"] == "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+    assert svg.headers["content-disposition"] == 'attachment; filename="picture.svg"'
     assert svg.text.startswith("<svg") and "A &amp; B" in svg.text and ">node " in svg.text
     assert svg.text.count("<circle") == 60 and svg.text.count("<path") == 60
     pdf = asked(server, session, "", headers, "pdf")

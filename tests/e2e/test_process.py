@@ -1,6 +1,7 @@
 """The process and its folder: what no command may touch, how it ends, and that a pause is no end."""
 
 import os
+import resource
 import signal
 import stat
 import subprocess
@@ -11,7 +12,7 @@ import requests
 from conftest import HANG_S, PASSWORD, Server, run_cli, until
 from live import Viewer
 
-CONFIG, DISK = 78, 74
+CONFIG, DISK, SYSTEM = 78, 74, 71
 
 
 def look(folder):
@@ -55,6 +56,32 @@ def test_a_start_that_would_fail_again_is_not_tried_again(tmp_path):
         r = run_cli("serve", "--data", data, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", *supervise,
                     check=False, timeout=HANG_S)
         assert r.returncode == CONFIG and "chmod 600" in r.stderr, (r.returncode, r.stderr)
+
+
+@pytest.mark.parametrize("supervise", [[], ["--supervise"]], ids=["alone", "supervised"])
+def test_too_little_address_space_is_said_by_the_name_of_its_limit(tmp_path, supervise):
+    def few():
+        resource.setrlimit(resource.RLIMIT_AS, (1200 << 20, 1200 << 20))
+
+    r = run_cli("serve", "--data", tmp_path / "data", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", *supervise,
+                check=False, timeout=HANG_S, preexec_fn=few)
+    assert r.returncode == SYSTEM, (r.returncode, r.stderr)
+    for word in ("1200 MiB", "RLIMIT_AS", "ulimit -v", "LimitAS=", "--memory"):
+        assert word in r.stderr, r.stderr
+
+
+def test_few_descriptors_serve_and_the_log_says_how_many_connections(tmp_path):
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+
+    server, spawn = Server(tmp_path / "data"), subprocess.Popen
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "Popen", lambda *a, **k: spawn(*a, preexec_fn=few, **k))
+        server.start()
+    sessions = [requests.Session() for _ in range(20)]
+    assert [s.get(server.url + "/healthz", timeout=HANG_S).status_code for s in sessions] == [200] * 20, "kept open, all at once"
+    assert "connections=86" in server.output() and "descriptors" in server.output(), server.output()
+    assert server.stop() == 0
 
 
 def test_a_folder_in_use_is_a_configuration_that_is_refused(server):

@@ -105,6 +105,29 @@ def test_a_file_has_the_selected_nodes_with_their_positions_or_the_edges_among_t
     assert list(edges.itertuples(index=False, name=None)) == want, "in the order of their table"
 
 
+def test_what_a_spreadsheet_would_run_is_escaped_on_demand(server, alice):
+    odd = ['=HYPERLINK("http://evil.example","x")', "@SUM(1)", "-2+3", "+1+1", "\tx", "fine"]
+    rows = pd.DataFrame({"s": odd, "d": odd[1:] + odd[:1], "w": [-1.5, 2.0, -3.0, 4.0, 5.0, -6.0]})
+    dataset = alice.dataset([alice.file(rows.to_csv(index=False).encode(), "csv")["file_id"]])
+    viewer = Viewer(server, dataset, session := unique("formulas"), headers=bearer(server, "alice"))
+    until_at_rest(viewer)
+    asked = {"dataset": dataset, "table": "edges", "format": "csv"}
+    def export(**more):
+        return requests.post(f"{server.url}/viz/{session}/export", params={**asked, **more}, json={"nodes": bits(range(6), 8)},
+                             headers=bearer(server, "alice"))
+    plain, escaped = (pd.read_csv(io.BytesIO(export(**more).content)) for more in ({}, {"escape": "formulas"}))
+    assert list(plain["s"]) == odd and list(plain["w"]) == list(rows["w"])
+    assert list(escaped["s"]) == [f"'{text}" for text in odd[:5]] + ["fine"]
+    assert list(escaped["w"]) == list(rows["w"]), "numbers stay numbers"
+    r = export(escape="html")
+    assert r.status_code == 400 and "formulas" in r.json()["message"], r.text
+    viewer.close()
+    query = {"gfql_query": "MATCH ()-[e]->() RETURN e.s AS s, e.w AS w", "format": "csv"}
+    table = lambda **more: alice("POST", f"/api/v2/datasets/{dataset}/gfql/nodes", json={**query, **more})  # noqa: E731
+    assert set(pd.read_csv(io.BytesIO(table(escape="formulas").content))["s"]) == set(escaped["s"])
+    assert table(escape="html").status_code == 400
+
+
 def test_a_new_dataset_has_exactly_the_selected_nodes_and_the_edges_among_them(picture, server, alice):
     r = picture.post("dataset", SELECTED, body={"name": "Seven"})
     assert r.status_code == 201, r.text
@@ -207,6 +230,10 @@ def test_a_guest_takes_files_and_pages_of_other_sites_make_no_dataset(tmp_path):
     for foreign in ({"Origin": "https://elsewhere.example"}, {"Sec-Fetch-Site": "cross-site"}):
         r = shown.post("dataset", SELECTED, headers={**cookie, **foreign}, body={"name": "x"})
         assert r.status_code == 403 and r.json()["slug"] == "foreign-origin", r.text
+        # Nor does it get anything else done.
+        for path, body in (("do", {"label": "x", "changes": []}), ("find", {"text": "degree > 0"})):
+            r = shown.post(path, SELECTED, headers={**cookie, **foreign}, body=body)
+            assert r.status_code == 403 and r.json()["slug"] == "foreign-origin", r.text
     count = alice("GET", "/api/v2/datasets/").json()["count"]
     r = shown.post("dataset", SELECTED, headers={**cookie, "Origin": server.url}, body={"name": "x"})
     assert r.status_code == 201, r.text

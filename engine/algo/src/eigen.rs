@@ -10,6 +10,8 @@ use crate::AlgoError;
 
 /// Entries that are summed in one piece.
 const CHUNK: usize = 1 << 12;
+/// Rotations of Jacobi's method, each of which passes four rows, between two looks at the cancel token.
+const ROTATIONS_PER_CHECK: usize = 32;
 /// Sweeps of Jacobi's method at most; it needs about ten.
 const SWEEPS_MAX: usize = 60;
 
@@ -37,7 +39,7 @@ pub(crate) struct Search {
 /// the image of its first argument into the second.
 ///
 /// # Errors
-/// [`AlgoError::Cancelled`].
+/// [`AlgoError::Memory`] before the basis is made; [`AlgoError::Cancelled`].
 pub(crate) fn largest(
     n: usize,
     search: Search,
@@ -49,6 +51,7 @@ pub(crate) fn largest(
         return Ok(Eigenpairs::default());
     }
     let size = (2 * count + 24).min(n);
+    let _held = cancel.hold(bytes_of(size, n))?;
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(size + 1);
     let mut stream = 0;
     push_random(&mut basis, n, search.seed, &mut stream);
@@ -83,7 +86,7 @@ pub(crate) fn largest(
             let (above, below) = projected.split_at_mut(i);
             above.iter().zip(&mut below[0]).for_each(|(row, entry)| *entry = row[i]);
         }
-        let small = jacobi(&projected);
+        let small = jacobi(&projected, cancel)?;
         let scale = small.values.iter().fold(0.0, |a: f64, v| a.max(v.abs()));
         let residual = |i: usize| (rest * small.vectors[i][size - 1]).abs();
         let enough = (0..count).all(|i| residual(i) <= search.tolerance * scale.max(1e-300));
@@ -103,6 +106,13 @@ pub(crate) fn largest(
         done = keep;
     }
     Ok(Eigenpairs::default())
+}
+
+/// Bytes of a search with a basis of `size` vectors of `n` numbers: two bases when it restarts, and the projected operator
+/// with what becomes of it and of its axes.
+fn bytes_of(size: usize, n: usize) -> u64 {
+    let (size, n) = (size as u64, n as u64);
+    (2 * size.saturating_mul(n)).saturating_add(3 * size.saturating_mul(size)).saturating_mul(8)
 }
 
 /// Appends a random unit vector at right angles to the others.
@@ -184,7 +194,10 @@ fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// All eigenpairs of a small symmetric matrix, largest first.
-pub(crate) fn jacobi(matrix: &[Vec<f64>]) -> Eigenpairs {
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub(crate) fn jacobi(matrix: &[Vec<f64>], cancel: &CancelToken) -> Result<Eigenpairs, AlgoError> {
     let n = matrix.len();
     let mut a = matrix.to_vec();
     // Row `i` is what becomes of the `i`-th axis.
@@ -200,16 +213,19 @@ pub(crate) fn jacobi(matrix: &[Vec<f64>]) -> Eigenpairs {
         }
         for p in 0..n {
             for q in p + 1..n {
+                if q % ROTATIONS_PER_CHECK == 0 {
+                    cancel.check()?;
+                }
                 rotate(&mut a, &mut axes, p, q);
             }
         }
     }
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|i, j| a[*j][*j].total_cmp(&a[*i][*i]).then(i.cmp(j)));
-    Eigenpairs {
+    Ok(Eigenpairs {
         values: order.iter().map(|i| a[*i][*i]).collect(),
         vectors: order.iter().map(|i| std::mem::take(&mut axes[*i])).collect(),
-    }
+    })
 }
 
 fn unit(n: usize, i: usize) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! What can go wrong while an algorithm is set up or run.
 
 use graphlume_device::cuda::DeviceError;
-use graphlume_types::{Cancelled, Code, Coded};
+use graphlume_types::{Cancelled, Code, Coded, ResourcesExhausted};
 
 /// Why an algorithm gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +109,9 @@ pub enum AlgoError {
     /// The work was stopped.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+    /// The caller's share of memory does not hold what the algorithm needs. It was not taken.
+    #[error(transparent)]
+    Memory(#[from] ResourcesExhausted),
     /// The GPU did not do its part.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -126,6 +129,7 @@ impl Coded for AlgoError {
             | Self::Unfit { .. }
             | Self::NotConverged { .. } => Code::InvalidArgument,
             Self::Cancelled(_) => Code::Cancelled,
+            Self::Memory(_) => Code::TooLarge,
             Self::Device(e) => e.code(),
         }
     }
@@ -141,6 +145,7 @@ impl Coded for AlgoError {
             Self::Unfit { .. } => "graph-unfit",
             Self::NotConverged { .. } => "not-converged",
             Self::Cancelled(_) => "cancelled",
+            Self::Memory(_) => "query-out-of-memory",
             Self::Device(e) => e.slug(),
         }
     }

@@ -61,27 +61,21 @@ impl Values {
 
     /// The value of each of `rows`; nothing where there is no row, or an empty list.
     #[must_use]
-    pub fn at(&self, rows: &[Option<usize>]) -> Self {
-        fn pick<T: Clone>(rows: &[Option<usize>], values: &[T]) -> Vec<Option<T>> {
-            rows.iter().map(|row| row.and_then(|i| values.get(i).cloned())).collect()
+    pub fn at(self, rows: &[Option<usize>]) -> Self {
+        fn pick<T: Copy>(rows: &[Option<usize>], values: &[T]) -> Vec<Option<T>> {
+            rows.iter().map(|row| row.and_then(|i| values.get(i).copied())).collect()
         }
-        fn flat<T: Clone>(rows: &[Option<usize>], values: &[Option<T>]) -> Vec<Option<T>> {
-            rows.iter().map(|row| row.and_then(|i| values.get(i).cloned().flatten())).collect()
+        fn flat<T: Copy>(rows: &[Option<usize>], values: &[Option<T>]) -> Vec<Option<T>> {
+            rows.iter().map(|row| row.and_then(|i| values.get(i).copied().flatten())).collect()
         }
-        let lists = |row: &Option<usize>| row.is_some();
         match self {
-            Self::I64(v) => Self::I64OrNull(pick(rows, v)),
-            Self::I64OrNull(v) => Self::I64OrNull(flat(rows, v)),
-            Self::Nodes(v) => Self::Nodes(flat(rows, v)),
-            Self::F64(v) => Self::F64OrNull(pick(rows, v)),
-            Self::F64OrNull(v) => Self::F64OrNull(flat(rows, v)),
-            Self::Lists(v) if rows.iter().any(lists) => {
-                Self::Lists(pick(rows, v).into_iter().map(Option::unwrap_or_default).collect())
-            }
-            Self::Lists(_) => Self::Lists(vec![Vec::new(); rows.len()]),
-            Self::NodeLists(v) => {
-                Self::NodeLists(pick(rows, v).into_iter().map(Option::unwrap_or_default).collect())
-            }
+            Self::I64(v) => Self::I64OrNull(pick(rows, &v)),
+            Self::I64OrNull(v) => Self::I64OrNull(flat(rows, &v)),
+            Self::Nodes(v) => Self::Nodes(flat(rows, &v)),
+            Self::F64(v) => Self::F64OrNull(pick(rows, &v)),
+            Self::F64OrNull(v) => Self::F64OrNull(flat(rows, &v)),
+            Self::Lists(v) => Self::Lists(moved(rows, v)),
+            Self::NodeLists(v) => Self::NodeLists(moved(rows, v)),
         }
     }
 
@@ -95,7 +89,9 @@ impl Values {
             Self::F64(v) => Arc::new(Float64Array::from(v)),
             Self::F64OrNull(v) => Arc::new(Float64Array::from(v)),
             Self::Lists(v) => {
-                let mut list = ListBuilder::new(Int64Builder::new());
+                // Of the size that it will have: it grows by doubling otherwise, which takes the lists twice more.
+                let items = Int64Builder::with_capacity(v.iter().map(Vec::len).sum());
+                let mut list = ListBuilder::with_capacity(items, v.len());
                 for items in v {
                     list.values().append_slice(&items);
                     list.append(true);
@@ -105,6 +101,24 @@ impl Values {
             Self::NodeLists(v) => node_lists(&v, ids),
         }
     }
+}
+
+/// The list of each of `rows`, moved to the last row that has it; empty where there is none.
+fn moved<T: Clone>(rows: &[Option<usize>], mut lists: Vec<Vec<T>>) -> Vec<Vec<T>> {
+    let mut left = vec![0u32; lists.len()];
+    for row in rows.iter().flatten() {
+        if let Some(left) = left.get_mut(*row) {
+            *left += 1;
+        }
+    }
+    let list = |row: &Option<usize>| {
+        let Some(list) = row.and_then(|i| lists.get_mut(i).zip(left.get_mut(i))) else {
+            return Vec::new();
+        };
+        *list.1 -= 1;
+        if *list.1 == 0 { std::mem::take(list.0) } else { list.0.clone() }
+    };
+    rows.iter().map(list).collect()
 }
 
 /// Lists of the ids of nodes.

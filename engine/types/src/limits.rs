@@ -182,6 +182,8 @@ pub const TOKENS_KNOWN_MAX: usize = 4_096;
 pub const USERNAME_CHARS_MAX: usize = 150;
 /// Uploaded bodies parsed at once; each uses every core.
 pub const PARSES_IN_PROGRESS_MAX: usize = 4;
+/// The most of them of one account; further ones of it wait, and let those of others go first.
+pub const PARSES_OF_ACCOUNT_MAX: usize = 2;
 /// Processor time of a parse worker in its whole life, in times of what one parse may take on all its threads. A
 /// worker that has less than one of them left gets no further job.
 pub const PARSE_WORKER_PARSES_OF_CPU: u64 = 2;
@@ -450,6 +452,7 @@ const _: () = {
     assert!(COMMIT_GROUP_MAX <= COMMITS_WAITING_MAX);
     assert!(REQUESTS_IN_FLIGHT_MAX <= COMMITS_WAITING_MAX);
     assert!(DISK_FREE_COMMIT_BYTES_MIN < DISK_FREE_UPLOAD_BYTES_MIN);
+    assert!(PARSES_OF_ACCOUNT_MAX < PARSES_IN_PROGRESS_MAX);
     assert!(JSON_BODY_BYTES_MAX < UPLOAD_BYTES_MAX && UPLOAD_BYTES_MAX <= BYTES_PER_USER_MAX);
     assert!(UPLOAD_BYTES_MAX <= DECOMPRESSED_BYTES_MAX);
     assert!(DECOMPRESSED_BYTES_FREE < DECOMPRESSED_BYTES_MAX);

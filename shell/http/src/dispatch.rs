@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_types::Caller;
+use graphlume_types::{Caller, Code};
 use http::header::{ACCEPT, EXPECT};
 
 use crate::body::{self, Leftover};
@@ -11,6 +11,7 @@ use crate::request::{Hit, Reply, Req};
 use crate::route::{Handler, OpenedBy};
 use crate::shell::Shell;
 use crate::status::{ApiError, code_name};
+use crate::ws::is_own_page;
 
 /// Runs the handler of a request's row and answers whatever comes of it.
 pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> Reply {
@@ -78,7 +79,8 @@ async fn handle(shell: &Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
             let who = req.principal(&shell.service)?;
             run(s, req, who).await
         }
-        Handler::Viewer(run) | Handler::Visitor(run) => {
+        Handler::Viewer(run) => {
+            own_page(shell, &req)?;
             let who = req.viewer(&shell.service)?;
             let _place = match req.hit.route.waits {
                 true => {
@@ -89,9 +91,25 @@ async fn handle(shell: &Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
             };
             run(s, req, who).await
         }
+        // Forms, which say in words of their own that another site has sent them.
+        Handler::Visitor(run) => {
+            let who = req.viewer(&shell.service)?;
+            run(s, req, who).await
+        }
         Handler::Stream(run) => {
             let who = req.viewer(&shell.service);
             run(s, req, who).await
         }
     }
+}
+
+/// Refuses a page of another site that has a browser send a request other than a GET with our cookie: it is refused before
+/// any work, whatever the route.
+fn own_page(shell: &Shell, req: &Req) -> Result<(), ApiError> {
+    if req.method.is_safe() || is_own_page(&req.headers, &shell.config.allowed_origins) {
+        return Ok(());
+    }
+    let text = "only pages of this server may ask by their visitors' cookies (a proxy in front has to pass the header Host \
+                on)";
+    Err(ApiError::new(Code::Forbidden, "foreign-origin", text))
 }

@@ -21,6 +21,12 @@ use crate::proxy::is_trusted;
 use crate::route::Listener;
 use crate::shell::Shell;
 
+/// Milliseconds that what was sent may stay without acknowledgement.
+const UNACKED_MS_MAX: u32 = 30_000;
+/// Silence after which a peer is asked whether it is there, how often, and how many times.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+const KEEPALIVE_PROBES: u32 = 3;
 /// Connections that the kernel holds for us before we accept them.
 const BACKLOG: i32 = 1_024;
 /// Bytes of a request's head that hyper takes before it answers 431 without asking us. Our own limits
@@ -271,11 +277,15 @@ impl Acceptor {
 
 /// Socket options; a kernel that refuses one still serves.
 fn prepare(socket: &TcpStream) {
+    use rustix::net::sockopt;
     let _ = socket.set_nodelay(true);
-    // A peer that vanished is noticed although the connection was not closed.
-    let _ = rustix::net::sockopt::set_tcp_user_timeout(socket, 30_000);
-    let _ = rustix::net::sockopt::set_socket_keepalive(socket, true);
-    let _ = rustix::net::sockopt::set_tcp_keepidle(socket, Duration::from_secs(60));
+    // A peer that vanished is noticed although the connection was not closed: 30 seconds after something was sent that it
+    // does not acknowledge, or 10 to 30 after it was asked whether it is there, which it is after a minute of silence.
+    let _ = sockopt::set_tcp_user_timeout(socket, UNACKED_MS_MAX);
+    let _ = sockopt::set_socket_keepalive(socket, true);
+    let _ = sockopt::set_tcp_keepidle(socket, KEEPALIVE_AFTER);
+    let _ = sockopt::set_tcp_keepintvl(socket, KEEPALIVE_EVERY);
+    let _ = sockopt::set_tcp_keepcnt(socket, KEEPALIVE_PROBES);
 }
 
 /// Serves one connection until it closes, becomes a websocket, or the server stops.
@@ -360,7 +370,25 @@ where
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_vanishes_is_noticed_within_two_minutes() {
+        use rustix::net::sockopt;
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (socket, _) = listener.accept().await.unwrap();
+        prepare(&socket);
+        assert!(socket.nodelay().unwrap() && sockopt::socket_keepalive(&socket).unwrap());
+        assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), UNACKED_MS_MAX);
+        let silent = sockopt::tcp_keepidle(&socket).unwrap()
+            + sockopt::tcp_keepintvl(&socket).unwrap() * sockopt::tcp_keepcnt(&socket).unwrap();
+        assert!(silent <= Duration::from_secs(120), "{silent:?}");
+    }
+
     #[test]
     fn the_canned_refusal_states_its_true_length() {
         let text = String::from_utf8_lossy(super::FULL);

@@ -44,6 +44,36 @@ async fn a_wrong_method_is_405_with_the_right_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_other_sites_get_no_route_to_work_by_a_visitors_cookie() {
+    let server = Server::start().await;
+    let own = format!("http://{}", server.addr);
+    let takes_cookies = |r: &&Route| r.auth() == Auth::Viewer && r.method != "GET";
+    let mut asked = Vec::new();
+    for route in public().filter(takes_cookies).filter(|r| !r.path.starts_with("/log")) {
+        let (path, method) = (sample(route), route.method.as_str());
+        let json = ("Content-Type", "application/json");
+        let evil = [("Origin", "https://evil.example"), ("Sec-Fetch-Site", "cross-site")];
+        for foreign in [&evil[..], &evil[..1], &evil[1..], &[("Origin", "null")]] {
+            let mut headers = vec![json, ("Cookie", "sessionid=x")];
+            headers.extend_from_slice(foreign);
+            let reply = server.request(method, &path, &headers, b"{}").await;
+            assert_eq!(reply.status, 403, "{method} {path} {foreign:?}");
+            assert!(reply.text().contains("foreign-origin"), "{path}: {}", reply.text());
+        }
+        for headers in [&[json, ("Origin", own.as_str())][..], &[json]] {
+            let reply = server.request(method, &path, headers, b"{}").await;
+            assert!(!reply.text().contains("foreign-origin"), "{method} {path} {}", reply.text());
+        }
+        asked.push(route.path.rsplit('/').next().unwrap_or_default());
+    }
+    assert!(
+        ["do", "find", "export", "dataset"].iter().all(|name| asked.contains(name)),
+        "{asked:?}"
+    );
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_other_slash_form_is_served_directly_or_not_at_all() {
     let server = Server::start().await;
     for route in public() {

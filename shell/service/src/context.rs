@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use crate::claims::Claims;
 use crate::data::{self, DataStore};
 use crate::error::ServiceError;
+use crate::parse_turns::ParseTurns;
 use crate::pictures::PictureHost;
 use crate::unread::Unread;
 
@@ -18,7 +19,7 @@ pub(crate) struct Context {
     pub(crate) engine: EngineHandle,
     pub(crate) identity: Arc<Identity>,
     /// Places for parses of uploaded bytes.
-    pub(crate) parses: Arc<Semaphore>,
+    pub(crate) parses: ParseTurns,
     /// Places for answers that are being written out.
     pub(crate) renders: Arc<Semaphore>,
     /// Places for lists that are being written out.

@@ -26,6 +26,7 @@ mod files;
 mod free_fields;
 mod health;
 mod listing;
+mod parse_turns;
 pub mod pictures;
 mod queries;
 mod quotas;

@@ -8,6 +8,8 @@ use crate::AlgoError;
 
 /// Nodes whose walks are looked at to foretell the bytes of all.
 const SAMPLE: usize = 64;
+/// Shares handed on, and nodes of a distance, between two looks at the cancel token.
+const WORK_PER_CHECK: usize = 1 << 18;
 /// Walks that are followed together where they reach most nodes.
 const TOGETHER: usize = 16;
 /// Entries whose squares are added in 32 bits before they are added up in 64.
@@ -140,7 +142,15 @@ pub(super) struct Walks<'a> {
 }
 
 impl<'a> Walks<'a> {
-    pub(super) fn new(net: &'a Network, steps: u64) -> Self {
+    /// Walks of `steps` steps; some are followed to foretell the bytes of all.
+    ///
+    /// # Errors
+    /// [`AlgoError::Cancelled`].
+    pub(super) fn new(
+        net: &'a Network,
+        steps: u64,
+        cancel: &CancelToken,
+    ) -> Result<Self, AlgoError> {
         let n = net.num_nodes();
         let plain = net.strengths();
         let own: Vec<f64> = (0..n)
@@ -153,9 +163,11 @@ impl<'a> Walks<'a> {
             plain.iter().zip(&own).zip(&net.loops).map(|((s, o), l)| s + o - l).collect();
         let mut walks = Self { net, steps, strength, own, mean: 0.0 };
         let sample: Vec<usize> = (0..n).step_by((n / SAMPLE).max(1)).collect();
-        let lengths = sample.par_iter().map_init(|| vec![0.0; n], |x, v| walks.from(*v, x).len());
-        walks.mean = lengths.sum::<usize>() as f64 / sample.len().max(1) as f64;
-        walks
+        let length = |x: &mut Vec<f64>, v: &usize| walks.from(*v, x, cancel).map(|ends| ends.len());
+        let lengths = sample.par_iter().map_init(|| vec![0.0; n], length);
+        let all = lengths.try_reduce(|| 0, |a, b| Ok(a + b))?;
+        walks.mean = all as f64 / sample.len().max(1) as f64;
+        Ok(walks)
     }
 
     /// Bytes that the ends of all walks take.
@@ -176,8 +188,7 @@ impl<'a> Walks<'a> {
         let ends = (0..n).into_par_iter().map_init(
             || vec![0.0; n],
             |x, v| {
-                cancel.check()?;
-                let few = self.from(v, x);
+                let few = self.from(v, x, cancel)?;
                 if !reaches_most(few.len(), n) {
                     return Ok(Ends::Few(few));
                 }
@@ -240,15 +251,27 @@ impl<'a> Walks<'a> {
         Ok((0..count).map(share).collect())
     }
 
-    /// The ends of the walks from `v`; `x` is all 0 before and after.
-    fn from(&self, v: usize, x: &mut [f64]) -> Vec<(u32, f32)> {
+    /// The ends of the walks from `v`; `x` is all 0 before, and after unless the work was stopped.
+    fn from(
+        &self,
+        v: usize,
+        x: &mut [f64],
+        cancel: &CancelToken,
+    ) -> Result<Vec<(u32, f32)>, AlgoError> {
+        cancel.check()?;
         let mut at = vec![v as u32];
         x[v] = 1.0;
         let mut next: Vec<(u32, f64)> = Vec::new();
+        let mut passed = 0;
         for _ in 0..self.steps {
             next.clear();
             for u in &at {
                 let u = *u as usize;
+                passed += 1 + self.net.degree(u);
+                if passed >= WORK_PER_CHECK {
+                    cancel.check()?;
+                    passed = 0;
+                }
                 let share = std::mem::take(&mut x[u]) / self.strength[u];
                 next.push((u as u32, share * self.own[u]));
                 next.extend(self.net.edges(u).map(|(to, w)| (to, share * w)));
@@ -268,7 +291,7 @@ impl<'a> Walks<'a> {
             let share = std::mem::take(&mut x[*u as usize]);
             (*u, (share / self.strength[*u as usize].sqrt()) as f32)
         };
-        at.iter().map(of).collect()
+        Ok(at.iter().map(of).collect())
     }
 }
 
@@ -294,12 +317,13 @@ mod tests {
         for weights in [None, Some(&weights[..])] {
             let view = GraphView::new(&t, weights, SHAPE).unwrap();
             let net = Network::new(&view);
-            let walks = Walks::new(&net, 4);
+            let cancel = CancelToken::new();
+            let walks = Walks::new(&net, 4, &cancel).unwrap();
             assert!(reaches_most(walks.mean as usize, 301));
-            let blocks = walks.all(&CancelToken::new()).unwrap();
+            let blocks = walks.all(&cancel).unwrap();
             let mut x = vec![0.0; 301];
             for (v, ends) in blocks.iter().enumerate() {
-                let alone = listed(&walks.from(v, &mut x), 301);
+                let alone = listed(&walks.from(v, &mut x, &cancel).unwrap(), 301);
                 assert!(ends.distance(&alone) < 1e-6, "{v}");
             }
         }

@@ -22,8 +22,10 @@ use crate::weighted_graph::renumber;
 pub const NODES_MAX: u64 = 50_000;
 /// Bytes that the ends of all walks may take.
 const BYTES_MAX: u64 = 2 << 30;
-/// Distances measured between two looks at the cancel token.
-const MEASURED_PER_CHECK: usize = 256;
+/// Bytes that an arc takes at most while communities merge: in lists and in queues.
+const ARC_BYTES: u64 = 96;
+/// Nodes passed, in distances and unions of ends, between two looks at the cancel token.
+const NODES_PER_CHECK: usize = 1 << 20;
 /// Pairs that are measured at once, by all threads.
 const TOGETHER: usize = 8;
 /// Nodes from which on it pays to wake other threads for that.
@@ -32,7 +34,7 @@ const NODES_SHARED_MIN: usize = 4096;
 /// The community of every node, numbered by first appearance. `steps` is the length of the walks.
 ///
 /// # Errors
-/// [`AlgoError::TooLarge`] before the memory is taken, [`AlgoError::Cancelled`].
+/// [`AlgoError::TooLarge`] and [`AlgoError::Memory`] before the memory is taken, [`AlgoError::Cancelled`].
 pub fn run(view: &GraphView<'_>, steps: u64, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
     let instead = "community_leiden with objective_function=modularity takes any size";
     let too_large = |what, size, limit| AlgoError::TooLarge {
@@ -48,11 +50,12 @@ pub fn run(view: &GraphView<'_>, steps: u64, cancel: &CancelToken) -> Result<Vec
     }
     cancel.check()?;
     let net = Network::new(view);
-    let walks = Walks::new(&net, steps);
+    let walks = Walks::new(&net, steps, cancel)?;
     let bytes = walks.bytes();
     if bytes > BYTES_MAX {
         return Err(too_large("bytes of walks", bytes, BYTES_MAX));
     }
+    let _held = cancel.hold(bytes + net.ends.len() as u64 * ARC_BYTES)?;
     let ends = walks.all(cancel)?;
     Merging::new(&net, ends, cancel)?.run(cancel)
 }
@@ -111,7 +114,8 @@ struct Merging {
     /// For each community where it stands in `joined`, one more than that.
     place: Vec<u32>,
     joined: Vec<(u32, Joined)>,
-    measured: usize,
+    /// Nodes passed since the last look at the cancel token.
+    passed: usize,
 }
 
 impl Merging {
@@ -124,13 +128,24 @@ impl Merging {
             let mut edges: Vec<(u32, f64)> = net.edges(v).collect();
             edges.sort_by_key(|e| e.0);
             let mut list: Vec<Pair> = Vec::with_capacity(edges.len());
+            let mut passed = 0;
             for (other, weight) in edges {
                 match list.last_mut().filter(|pair| pair.other == other) {
                     Some(pair) => pair.weight += weight,
                     None => {
                         // Of one size, the first of the two keeps the pair.
                         let keeps = v < other as usize;
-                        let far = if keeps { ends[v].distance(&ends[other as usize]) } else { 0.0 };
+                        let far = match keeps {
+                            true => {
+                                passed += n;
+                                ends[v].distance(&ends[other as usize])
+                            }
+                            false => 0.0,
+                        };
+                        if passed >= NODES_PER_CHECK {
+                            cancel.check()?;
+                            passed = 0;
+                        }
                         list.push(Pair { other, measured: keeps, weight, far, path: 0.0 });
                     }
                 }
@@ -161,7 +176,7 @@ impl Merging {
             heap: BinaryHeap::new(),
             place: vec![0; n],
             joined: Vec::new(),
-            measured: 0,
+            passed: 0,
         };
         for c in 0..n as u32 {
             let kept = merging.lists[c as usize].iter().filter(|pair| c < pair.other);
@@ -193,7 +208,6 @@ impl Merging {
                 best = (modularity, merges.len());
             }
         }
-        eprintln!("{}", self.measured);
         let mut labels: Vec<u32> = (0..n as u32).collect();
         for (into, gone) in merges[..best.1].iter().rev() {
             labels[*gone as usize] = labels[*into as usize];
@@ -273,9 +287,10 @@ impl Merging {
                 break;
             }
         }
-        self.measured += first.len();
-        if self.measured % MEASURED_PER_CHECK < first.len() {
+        self.passed += first.len() * self.ends.len();
+        if self.passed >= NODES_PER_CHECK {
             cancel.check()?;
+            self.passed = 0;
         }
         let ends = &self.ends;
         let alone = if ends.len() < NODES_SHARED_MIN { TOGETHER } else { 1 };
@@ -406,7 +421,8 @@ mod tests {
     fn naive(view: &GraphView<'_>, steps: u64) -> Vec<u32> {
         let net = Network::new(view);
         let n = net.num_nodes();
-        let mut ends: Vec<Option<(Ends, f64)>> = Walks::new(&net, steps)
+        let mut ends: Vec<Option<(Ends, f64)>> = Walks::new(&net, steps, &CancelToken::new())
+            .unwrap()
             .all(&CancelToken::new())
             .unwrap()
             .into_iter()
@@ -460,6 +476,24 @@ mod tests {
                 assert_eq!(found, naive(&view, steps), "{name} {steps}");
             }
         }
+    }
+
+    #[test]
+    fn long_walks_are_stopped_amid_the_first_and_charged_before_they_are_kept() {
+        use std::time::{Duration, Instant};
+
+        use graphlume_types::{Budget, Cancelled, MemoryConsumer};
+
+        let t = testkit::planted(300, 5, 0.2, 0.01);
+        let view = GraphView::new(&t, None, SHAPE).unwrap();
+        // A walk of so many steps never ends: that the run ends at all is the test.
+        let soon = CancelToken::with_deadline(Instant::now() + Duration::from_millis(20));
+        let stopped = run(&view, 1 << 40, &soon);
+        assert!(matches!(stopped, Err(AlgoError::Cancelled(Cancelled(_)))));
+        let share = MemoryConsumer::new(Budget::new("host", 1 << 30), 1 << 10, None);
+        let refused = run(&view, 4, &CancelToken::new().with_memory(share.clone()));
+        assert!(matches!(refused, Err(AlgoError::Memory(_))));
+        assert_eq!(share.used(), 0);
     }
 
     #[test]

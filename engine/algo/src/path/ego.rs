@@ -2,6 +2,7 @@
 
 use graphlume_types::CancelToken;
 
+use super::walks::LISTED_BYTES;
 use crate::spec::{
     AlgorithmSpec, DIRECTED, Dtype, Gives, ParamSpec, cugraph, ignored, only, output, param,
 };
@@ -105,14 +106,15 @@ fn batched(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
     let view = input.view(p.bool("directed"), None)?;
     let rows = input.topology.out_row().iter().max().map_or(0, |r| *r as usize + 1);
     let mut of_row = vec![Vec::new(); rows];
-    let mut all = Vec::new();
+    let mut reached = vec![false; input.num_nodes() as usize];
     for seed in seeds {
         let nodes = run(&view, &[seed], p.count("radius"), input.cancel)?;
-        between(input, &nodes).into_iter().for_each(|row| of_row[row as usize].push(seed));
-        all.extend(nodes);
+        let within = between(input, &nodes);
+        input.cancel.take(within.len() as u64 * LISTED_BYTES)?;
+        within.into_iter().for_each(|row| of_row[row as usize].push(seed));
+        nodes.into_iter().for_each(|v| reached[v as usize] = true);
     }
-    all.sort_unstable();
-    all.dedup();
+    let all = (0..input.num_nodes()).filter(|v| reached[*v as usize]).collect();
     let kept = (0..rows as u32).filter(|row| !of_row[*row as usize].is_empty()).collect();
     let graph = Subgraph::Kept { edges: kept, nodes: Some(all) };
     let edges = vec![Column { name: "ego_seed", values: Values::NodeLists(of_row) }];

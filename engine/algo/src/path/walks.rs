@@ -12,8 +12,10 @@ use crate::spec::{
 use crate::view::GraphView;
 use crate::{AlgoError, Input, Output, ParamValues, Values};
 
-/// Nodes of all walks together at most; each takes four bytes here and more in an answer.
+/// Nodes of all walks together at most.
 const STEPS_MAX: u64 = 20_000_000;
+/// Bytes of a node of a walk: by index here and in the column that is made of it, and its id at least.
+pub(super) const LISTED_BYTES: u64 = 24;
 /// Edges of nodes passed between two looks at the cancel token: a step by weights reads all edges of its node.
 const EDGES_PER_CHECK: u64 = 1 << 16;
 /// The stream of random numbers.
@@ -93,6 +95,7 @@ fn walks(
         let instead = "name fewer start_vertices, or a smaller max_depth";
         return Err(AlgoError::TooLarge { algorithm: name, what, size, limit: STEPS_MAX, instead });
     }
+    input.cancel.take(size * LISTED_BYTES)?;
     let weights = if by_weight { input.weights(p, Sign::NotNegative)? } else { None };
     let view = input.view(p.bool("directed"), weights.as_deref())?;
     let found = run(&view, &starts, depth, by_weight, p.count("random_state"), input.cancel)?;

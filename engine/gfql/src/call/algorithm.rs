@@ -379,6 +379,7 @@ fn values(spec: &'static AlgorithmSpec, params: &Params<'_>) -> Result<ParamValu
 pub(super) fn failed(e: AlgoError, params: &Params<'_>) -> QueryError {
     match e {
         AlgoError::Cancelled(stopped) => stopped.into(),
+        AlgoError::Memory(refused) => QueryError::from(refused).field(params.function),
         AlgoError::UnknownParam { .. } | AlgoError::BadParam { .. } => {
             QueryError::new(ErrorCode::Type, e.to_string()).field("params")
         }

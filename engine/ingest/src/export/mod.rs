@@ -18,6 +18,9 @@ pub use rows::TextBlocks;
 pub enum ExportFormat {
     /// RFC 4180 with a header, nulls as empty cells.
     Csv,
+    /// The same for a spreadsheet program, which takes a cell that begins like a formula for one: such cells of text, and
+    /// names of columns, have an apostrophe before them. Numbers stay as they are.
+    CsvEscaped,
     /// An array of records.
     Json,
     /// Parquet, Snappy-compressed.
@@ -32,7 +35,7 @@ impl ExportFormat {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Csv => "csv",
+            Self::Csv | Self::CsvEscaped => "csv",
             Self::Json => "json",
             Self::Parquet => "parquet",
         }
@@ -42,12 +45,44 @@ impl ExportFormat {
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
-            Self::Csv => "text/csv; charset=utf-8",
+            Self::Csv | Self::CsvEscaped => "text/csv; charset=utf-8",
             Self::Json => "application/json; charset=utf-8",
             Self::Parquet => "application/octet-stream",
         }
     }
 }
+
+impl ExportFormat {
+    /// What may be escaped, as clients name it.
+    pub const ESCAPES: [&'static str; 1] = ["formulas"];
+
+    /// The format with `escape`, a name of [`Self::ESCAPES`]. Formats other than CSV have no cells that a spreadsheet runs,
+    /// and are the same.
+    ///
+    /// # Errors
+    /// A name that does not exist.
+    pub fn escaped(self, escape: Option<&str>) -> Result<Self, UnknownEscape> {
+        match (escape, self) {
+            (None, _) => Ok(self),
+            (Some("formulas"), Self::Csv | Self::CsvEscaped) => Ok(Self::CsvEscaped),
+            (Some("formulas"), _) => Ok(self),
+            (Some(other), _) => Err(UnknownEscape(other.chars().take(40).collect())),
+        }
+    }
+}
+
+/// A name of what is to be escaped that does not exist.
+#[derive(Debug)]
+pub struct UnknownEscape(String);
+
+impl fmt::Display for UnknownEscape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = ExportFormat::ESCAPES.join(", ");
+        write!(f, "escape {:?} does not exist; leave it out, or use {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownEscape {}
 
 impl FromStr for ExportFormat {
     type Err = ();
@@ -133,7 +168,7 @@ mod tests {
     use std::io::Cursor;
     use std::sync::Arc;
 
-    use arrow_array::{ArrayRef, Float64Array, Int64Array, NullArray, StringArray};
+    use arrow_array::{ArrayRef, Float32Array, Float64Array, Int64Array, NullArray, StringArray};
 
     use super::*;
     use crate::{Format, ParseCx, ParseSpec, Source, parse};
@@ -161,6 +196,28 @@ mod tests {
             text,
             "text,whole,part,void\n\"a,b\",1,0.5,\n\"say \"\"x\"\"\",,NaN,\n,-3,1e300,\n"
         );
+    }
+
+    #[test]
+    fn cells_of_text_that_begin_like_formulas_are_escaped_on_demand() {
+        let texts = ["=1+1", "+1", "-2+3", "@SUM(1)", "\tx", "\r\"y\"", "a=1", ""];
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("=t", Arc::new(StringArray::from(texts.to_vec()))),
+            ("whole", Arc::new(Int64Array::from_iter_values((0..8).map(|i| -i)))),
+            ("part", Arc::new(Float64Array::from_iter_values((0..8).map(|i| -0.5 * f64::from(i))))),
+            ("large", Arc::new((0..8).map(|i| Some(-(i as f32))).collect::<Float32Array>())),
+        ];
+        let table = Table::try_new(RecordBatch::try_from_iter(columns).unwrap()).unwrap();
+        let escaped = ExportFormat::Csv.escaped(Some("formulas")).unwrap();
+        let text = String::from_utf8(written(&table, escaped)).unwrap();
+        let wanted = "'=t,whole,part,large\n'=1+1,0,-0.0,-0.0\n'+1,-1,-0.5,-1.0\n'-2+3,-2,-1.0,-2.0\n'@SUM(1),-3,-1.5,-3.0\n\
+                      '\tx,-4,-2.0,-4.0\n\"'\r\"\"y\"\"\",-5,-2.5,-5.0\na=1,-6,-3.0,-6.0\n,-7,-3.5,-7.0\n";
+        assert_eq!(text, wanted);
+        let plain = String::from_utf8(written(&table, ExportFormat::Csv)).unwrap();
+        assert_eq!(plain, wanted.replace('\'', ""));
+        assert_eq!(ExportFormat::Json.escaped(Some("formulas")).unwrap(), ExportFormat::Json);
+        let refused = ExportFormat::Csv.escaped(Some("html")).unwrap_err();
+        assert!(refused.to_string().contains("formulas"), "{refused}");
     }
 
     #[test]

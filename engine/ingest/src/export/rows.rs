@@ -43,12 +43,12 @@ impl<'a> Columns<'a> {
     }
 
     /// Adds the cells of a row as a line of CSV.
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
+    fn csv(&self, row: usize, escapes: bool, out: &mut Vec<u8>) {
         for (i, column) in self.0.iter().enumerate() {
             if i > 0 {
                 out.push(b',');
             }
-            column.csv(row, out);
+            column.csv(row, escapes, out);
         }
         out.push(b'\n');
     }
@@ -97,7 +97,7 @@ fn time(shown: &ArrayFormatter<'_>, array: &dyn Array, row: usize) -> Option<Str
 }
 
 impl Column<'_> {
-    fn csv(&self, row: usize, out: &mut Vec<u8>) {
+    fn csv(&self, row: usize, escapes: bool, out: &mut Vec<u8>) {
         match self {
             Self::Int(a) if a.is_valid(row) => json::int(a.value(row), out),
             Self::Float(a) if a.is_valid(row) => {
@@ -106,11 +106,14 @@ impl Column<'_> {
             Self::Truth(a) if a.is_valid(row) => {
                 out.extend_from_slice(if a.value(row) { b"true" } else { b"false" });
             }
-            Self::Text(text) => csv_text(text.get(row).unwrap_or_default(), out),
+            Self::Text(text) => csv_text(text.get(row).unwrap_or_default(), escapes, out),
             Self::Time(shown, array) => {
-                csv_text(&time(shown, *array, row).unwrap_or_default(), out);
+                csv_text(&time(shown, *array, row).unwrap_or_default(), false, out);
             }
-            Self::Other(array) => csv_text(&cell_text(*array, row).unwrap_or_default(), out),
+            Self::Other(array) => {
+                let escapes = escapes && !array.data_type().is_numeric();
+                csv_text(&cell_text(*array, row).unwrap_or_default(), escapes, out);
+            }
             _ => {}
         }
     }
@@ -133,14 +136,21 @@ impl Column<'_> {
     }
 }
 
-/// Adds the text of a cell, quoted when it needs it (RFC 4180).
-fn csv_text(text: &str, out: &mut Vec<u8>) {
+/// Adds the text of a cell, quoted when it needs it (RFC 4180). With `escapes` one that a spreadsheet program takes for a
+/// formula has an apostrophe before it.
+fn csv_text(text: &str, escapes: bool, out: &mut Vec<u8>) {
     let special = |b: &u8| matches!(b, b',' | b'"' | b'\n' | b'\r');
+    let before: &[u8] = match escapes && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => b"'",
+        false => b"",
+    };
     if !text.as_bytes().iter().any(special) {
+        out.extend_from_slice(before);
         out.extend_from_slice(text.as_bytes());
         return;
     }
     out.push(b'"');
+    out.extend_from_slice(before);
     for part in text.as_bytes().split_inclusive(|b| *b == b'"') {
         out.extend_from_slice(part);
         if part.ends_with(b"\"") {
@@ -152,7 +162,10 @@ fn csv_text(text: &str, out: &mut Vec<u8>) {
 
 /// How cells stand in a text.
 enum Text {
-    Csv,
+    Csv {
+        /// Whether what begins like a formula is escaped.
+        escapes: bool,
+    },
     /// With what comes before each cell of a row.
     Json(Vec<Repeated>),
 }
@@ -177,7 +190,8 @@ impl TextBlocks {
     pub fn new(table: &Table, format: ExportFormat) -> Option<Self> {
         let batch = table.batch().clone();
         let text = match format {
-            ExportFormat::Csv => Text::Csv,
+            ExportFormat::Csv => Text::Csv { escapes: false },
+            ExportFormat::CsvEscaped => Text::Csv { escapes: true },
             ExportFormat::Json => {
                 let schema = batch.schema();
                 Text::Json(json::before_cells(schema.fields().iter().map(|f| f.name().as_str())))
@@ -193,12 +207,12 @@ impl TextBlocks {
         let mut head = Vec::new();
         match self.text {
             Text::Json(_) => head.push(b'['),
-            Text::Csv => {
+            Text::Csv { escapes } => {
                 for (i, field) in self.batch.schema().fields().iter().enumerate() {
                     if i > 0 {
                         head.push(b',');
                     }
-                    csv_text(field.name(), &mut head);
+                    csv_text(field.name(), escapes, &mut head);
                 }
                 head.push(b'\n');
             }
@@ -211,7 +225,7 @@ impl TextBlocks {
     pub const fn foot(&self) -> &'static [u8] {
         match self.text {
             Text::Json(_) => b"]",
-            Text::Csv => b"",
+            Text::Csv { .. } => b"",
         }
     }
 
@@ -244,7 +258,7 @@ impl TextBlocks {
         let mut told = 0;
         for row in 0..part.num_rows() {
             match &self.text {
-                Text::Csv => columns.csv(row, &mut bytes),
+                Text::Csv { escapes } => columns.csv(row, *escapes, &mut bytes),
                 Text::Json(before) => {
                     if from + row > 0 {
                         bytes.push(b',');

@@ -55,7 +55,8 @@ pub fn check_pages(chunk: &[u8], ratio_max: Option<u64>) -> Result<(), IngestErr
     // A header without any field is padding behind the last page.
     while reader.bytes.first().is_some_and(|b| *b != 0) {
         let page = reader.page_header().ok_or_else(|| bad("a page is damaged or cut off"))?;
-        let most = ratio_max.map(|ratio| page.bytes.saturating_mul(ratio) + RATIO_SLACK_BYTES);
+        let most = ratio_max
+            .map(|ratio| page.bytes.saturating_mul(ratio).saturating_add(RATIO_SLACK_BYTES));
         if most.is_some_and(|most| page.expanded > most) {
             return Err(bad(format!(
                 "a page of {} bytes claims to expand to {}, which its compression cannot",

@@ -64,6 +64,11 @@ const QUERY: RequestBody = RequestBody::Json(Object(&[
         "The format of the answer; parquet when absent, json for a shape.",
     ),
     may(
+        "escape",
+        Nullable(&OneOf(&["formulas"])),
+        "In CSV, cells of text that a spreadsheet program takes for formulas have an apostrophe before them.",
+    ),
+    may(
         "strictness",
         Nullable(&OneOf(&["strict", "warn", "quiet"])),
         "Whether unknown columns are refused.",

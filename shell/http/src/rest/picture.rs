@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use graphlume_engine::{PictureBackground, PictureFormat, PictureTheme, PictureWindow, backdrop};
 use graphlume_service::{LookAsked, PictureAsked, Principal};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
+};
 
 use super::viz::{DATASET, binary, grant};
 use crate::query;
@@ -110,6 +112,11 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// An SVG has styles and nothing else: it loads and runs nothing, and belongs to no origin.
+const SVG_POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+const SVG_DISPOSITION: HeaderValue =
+    HeaderValue::from_static("attachment; filename=\"picture.svg\"");
 /// Letters of a title.
 const TITLE_CHARS_MAX: usize = 200;
 
@@ -135,7 +142,13 @@ async fn picture(
     let asked = PictureAsked { format, ..asked(&req.pairs())? };
     let grant = grant(&shell, &req, &who).await?;
     let mut reply = binary(shell.service.sessions.picture(&grant, asked).await?);
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if format == PictureFormat::Svg {
+        // A document that a browser would show with the rights of this server's pages, made of names that people choose.
+        headers.insert(CONTENT_SECURITY_POLICY, SVG_POLICY);
+        headers.insert(CONTENT_DISPOSITION, SVG_DISPOSITION);
+    }
     // The next one may be another.
     reply.headers_mut().insert(CACHE_CONTROL, NO_STORE);
     Ok(reply)

@@ -110,7 +110,8 @@ impl Agents {
         };
         if is_open {
             let actor = who.user().map_or(Actor::Viewer, Actor::Agent);
-            let author = Author { actor, name: who.username().unwrap_or_default().to_owned() };
+            let name = who.username().unwrap_or_default().to_owned();
+            let author = Author { actor, name, orgs: who.orgs().into() };
             Ok(Live { session: id, dataset: meta.dataset, author })
         } else {
             Err(LiveError::Closed)

@@ -20,6 +20,16 @@ pub(crate) enum Actor {
     Viewer,
 }
 
+impl Actor {
+    /// The account, where there is one.
+    pub(crate) const fn account(self) -> Option<UserId> {
+        match self {
+            Self::User(user) | Self::Agent(user) => Some(user),
+            Self::KeyHolder | Self::Viewer => None,
+        }
+    }
+}
+
 /// What was done, and how to take it back.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Step {

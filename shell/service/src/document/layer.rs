@@ -21,6 +21,17 @@ pub(crate) struct Author {
     pub(crate) actor: Actor,
     /// The account's name; empty for a page without one.
     pub(crate) name: String,
+    /// The organizations of the account. Whoever shares none with it is not told its name.
+    pub(crate) orgs: Arc<[String]>,
+}
+
+impl Author {
+    /// Whether `other` may be told the name: the account itself, at a page or by an agent, and accounts that share an
+    /// organization with it.
+    pub(crate) fn is_known_to(&self, other: &Self) -> bool {
+        let same = self.actor.account().is_some_and(|a| other.actor.account() == Some(a));
+        same || self.orgs.iter().any(|org| other.orgs.contains(org))
+    }
 }
 
 impl Author {

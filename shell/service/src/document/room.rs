@@ -230,7 +230,7 @@ impl Seat {
         let missed = self.seen.map(|seen| (shared.since(seen), own.since(self.own_seen)));
         match missed {
             Some((Some(steps), Some(mine))) => {
-                let me = guest.author.actor;
+                let me = &guest.author;
                 let text = |step, own| Told::Text(Text::of_step(step, own, me, payer));
                 out.extend(steps.into_iter().map(|step| text(step, false)));
                 out.extend(mine.into_iter().map(|step| text(step, true)));

@@ -15,7 +15,7 @@ const ANN: Actor = Actor::User(UserId(1));
 const BOB: Actor = Actor::User(UserId(2));
 
 fn author(actor: Actor) -> Author {
-    Author { actor, name: format!("{actor:?}") }
+    Author { actor, name: format!("{actor:?}"), orgs: [].into() }
 }
 
 /// A change as its path takes it; `bytes` are those of a set of nodes.
@@ -281,6 +281,43 @@ fn a_watcher_takes_back_a_few_steps() {
         (0..100).take_while(|_| go(layer, Actor::Viewer, Way::Undo)).count()
     });
     assert_eq!(undone, Some(OWN_STEPS_MAX));
+}
+
+#[test]
+fn a_name_is_told_to_those_who_share_an_organization_and_to_nobody_else() {
+    let of = |actor, orgs: &[&str]| Author {
+        orgs: orgs.iter().map(|org| (*org).to_owned()).collect(),
+        ..author(actor)
+    };
+    let told = |by: &Author, to: Author| {
+        let room = empty_room();
+        let mut seat = room.enter(to, false, &Payer::default());
+        drop(seat.pending());
+        let change = check("filters/f", Some(filter("degree > 1"))).unwrap();
+        let plan = |l: &mut Layer| l.plan(by.actor, "step".to_owned(), None, vec![change]);
+        let planned = room.with(None, plan).unwrap().unwrap();
+        room.commit(planned, by.clone());
+        let told = seat
+            .pending()
+            .iter()
+            .map(message)
+            .find_map(|m| (m["t"] == "changed").then(|| m["by"]["name"].clone()));
+        told.unwrap().as_str().unwrap().to_owned()
+    };
+    let ann = of(ANN, &["acme", "lab"]);
+    assert_eq!(told(&ann, of(BOB, &["lab"])), ann.name);
+    assert_eq!(
+        told(&ann, of(ANN, &[])),
+        ann.name,
+        "the account itself, at a login with less rights"
+    );
+    let agent = of(Actor::Agent(UserId(1)), &[]);
+    assert_eq!(told(&agent, of(ANN, &[])), agent.name);
+    for stranger in
+        [of(BOB, &["globex"]), of(BOB, &[]), of(Actor::KeyHolder, &[]), of(Actor::Viewer, &[])]
+    {
+        assert_eq!(told(&ann, stranger.clone()), "", "{stranger:?}");
+    }
 }
 
 /// A page's copy of the document.

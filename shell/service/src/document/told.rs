@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::layer::Committed;
 use super::value::Paid;
-use super::{Actor, Change, Document, Layer, Payer};
+use super::{Actor, Author, Change, Document, Layer, Payer};
 use crate::error::ServiceError;
 
 /// What a page is told of the document.
@@ -32,7 +32,7 @@ enum Of {
     /// All entries.
     Whole { shared: Entries, own: Arc<Document>, payer: Payer, known: Known },
     /// A step.
-    Step { step: Arc<Committed>, own: bool, me: Actor, payer: Payer },
+    Step { step: Arc<Committed>, own: bool, me: Author, payer: Payer },
 }
 
 /// The shared entries and their revision.
@@ -73,8 +73,8 @@ impl Whole {
 
 impl Text {
     /// The message about a step, for a page of `me`.
-    pub(super) fn of_step(step: Arc<Committed>, own: bool, me: Actor, payer: &Payer) -> Self {
-        Self(Of::Step { step, own, me, payer: payer.clone() })
+    pub(super) fn of_step(step: Arc<Committed>, own: bool, me: &Author, payer: &Payer) -> Self {
+        Self(Of::Step { step, own, me: me.clone(), payer: payer.clone() })
     }
 
     /// The message beside others in one answer.
@@ -95,7 +95,7 @@ impl Text {
         let written = match &self.0 {
             Of::Step { step, own, me, payer } => {
                 let paid = payer.pay(step.bytes() as u64)?;
-                Arc::new(Written { text: changed(step, *own, *me), _paid: paid })
+                Arc::new(Written { text: changed(step, *own, me), _paid: paid })
             }
             Of::Whole { shared, own, payer, known } => whole(shared, own, payer, known)?,
         };
@@ -140,10 +140,12 @@ fn write_entries(text: &mut String, document: &Document) {
 }
 
 /// The message about one step.
-fn changed(step: &Committed, own: bool, me: Actor) -> String {
+fn changed(step: &Committed, own: bool, me: &Author) -> String {
     let author = &step.author;
+    // By a link strangers watch, too.
+    let name = if author.is_known_to(me) { author.name.as_str() } else { "" };
     let kind = if matches!(author.actor, Actor::Agent(_)) { "agent" } else { "person" };
-    let by = json!({"name": author.name, "kind": kind, "you": own || author.actor == me});
+    let by = json!({"name": name, "kind": kind, "you": own || author.actor == me.actor});
     let (revision, label) = (step.revision, json!(step.label));
     let mut text = String::with_capacity(step.bytes() + 256);
     let _ = write!(

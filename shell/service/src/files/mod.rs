@@ -195,7 +195,7 @@ impl Files {
         };
         let parse = settings(&rec) != settings(&before) || rec.is_uploaded && !rec.is_valid;
         let (_entry, watch) = self.ctx.data.progress.begin(rec.file_id);
-        let permit = self.ctx.parses.acquire().await;
+        let permit = self.ctx.parses.turn(rec.author).await?;
         let out = self
             .ctx
             .blocking(move |data| {

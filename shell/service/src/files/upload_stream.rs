@@ -15,6 +15,7 @@ use super::tables::{ParseOutcome, parse_and_store};
 use crate::context::Context;
 use crate::data::DataStore;
 use crate::error::ServiceError;
+use crate::parse_turns::ParseTurns;
 use crate::quotas::Room;
 use crate::task::joined;
 
@@ -25,7 +26,7 @@ const FLUSH_BYTES: usize = 1 << 20;
 pub(crate) struct UploadStream {
     data: Arc<DataStore>,
     owner: UserId,
-    parses: Arc<tokio::sync::Semaphore>,
+    parses: ParseTurns,
     /// Absent while a flush runs.
     writer: Option<BlobWriter>,
     flush: Option<JoinHandle<Result<BlobWriter, StoreError>>>,
@@ -74,7 +75,7 @@ impl UploadStream {
         Ok(Self {
             owner,
             data: Arc::clone(&ctx.data),
-            parses: Arc::clone(&ctx.parses),
+            parses: ctx.parses.clone(),
             writer: Some(writer),
             flush: None,
             pending: Vec::new(),
@@ -154,10 +155,7 @@ impl UploadStream {
         }
         self.start_flush().await?;
         let mut writer = self.writer().await?;
-        let permit = Arc::clone(&self.parses)
-            .acquire_owned()
-            .await
-            .map_err(|_| ServiceError::Busy { what: "parses" })?;
+        let permit = self.parses.turn(self.owner).await?;
         let input = Arc::new(writer.reader()?);
         let store_raw = spawn_blocking(move || writer.finish().map_err(ServiceError::from));
         let (data, cancel, owner) = (Arc::clone(&self.data), self.cancel.clone(), self.owner);

@@ -58,11 +58,20 @@ pub(super) fn format_of(
     body: &Map<String, Value>,
     output: QueryOutput,
 ) -> Result<ExportFormat, ServiceError> {
-    let Some(name) = text_of(body, "format")? else {
-        let shape = output == QueryOutput::Shape;
-        return Ok(if shape { ExportFormat::Json } else { ExportFormat::Parquet });
+    let format = match text_of(body, "format")? {
+        Some(name) => format_named(&name)?,
+        None if output == QueryOutput::Shape => ExportFormat::Json,
+        None => ExportFormat::Parquet,
     };
-    format_named(&name)
+    escaped(format, text_of(body, "escape")?.as_deref())
+}
+
+/// The format with what is to be escaped in it.
+pub(super) fn escaped(
+    format: ExportFormat,
+    escape: Option<&str>,
+) -> Result<ExportFormat, ServiceError> {
+    format.escaped(escape).map_err(|e| ServiceError::invalid("escape", e.to_string()))
 }
 
 /// The format of a name.
@@ -120,7 +129,7 @@ fn export_args(format: ExportFormat) -> &'static [(&'static str, Value)] {
         ]
     });
     match format {
-        ExportFormat::Csv => &CSV,
+        ExportFormat::Csv | ExportFormat::CsvEscaped => &CSV,
         ExportFormat::Json => &JSON,
         ExportFormat::Parquet => &PARQUET,
     }

@@ -15,7 +15,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_types::{DatasetId, MemoryConsumer};
 use serde_json::{Map, Value, json};
 
-use super::parse::format_named;
+use super::parse::{escaped, format_named};
 use super::{Queries, QueryOutput, QueryReply, ResponseOptions};
 use crate::datasets::{Found, find_for};
 use crate::error::ServiceError;
@@ -55,7 +55,7 @@ impl Source {
 impl Queries {
     /// Writes the selected nodes of a session's picture, or the edges among them, to a file: all columns of their table,
     /// and of nodes the present positions as `x` and `y` (see [`graphlume_table::Table::with_places`]). `table` is nodes
-    /// or edges, `format` csv, json or parquet; the body has `nodes`, the selected ones as rules name them.
+    /// or edges, `format` csv, json or parquet, `escape` what of a CSV is escaped; the body has `nodes`, the selected ones as rules name them.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`]; a table, format or set of nodes that is wrong, by name; [`EngineError::NotLoaded`]
@@ -64,7 +64,7 @@ impl Queries {
         &self,
         who: &Principal,
         target: Target,
-        (table, format): (&str, &str),
+        (table, format, escape): (&str, &str, Option<&str>),
         body: &[u8],
     ) -> Result<SelectionFile, ServiceError> {
         let output = match table {
@@ -76,7 +76,7 @@ impl Queries {
                 return Err(ServiceError::invalid("table", message));
             }
         };
-        let format = format_named(format)?;
+        let format = escaped(format_named(format)?, escape)?;
         let body = body::object(body)?;
         let dataset = shown_by(&target)?;
         let nodes = selected(&body, self.ctx.engine.node_count(target.clone()).await?)?;

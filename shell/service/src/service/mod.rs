@@ -11,9 +11,7 @@ use graphlume_identity::{
     Bootstrap, Identity, LinkSettings, Principal, SteadyClock, make_first_account,
 };
 use graphlume_storage::{Options, Store};
-use graphlume_types::limits::{
-    LISTS_AT_ONCE_MAX, PARSES_IN_PROGRESS_MAX, RENDERS_PER_CORE, UPLOAD_BYTES_MAX,
-};
+use graphlume_types::limits::{LISTS_AT_ONCE_MAX, RENDERS_PER_CORE, UPLOAD_BYTES_MAX};
 use graphlume_types::{Clock, settings};
 use graphlume_workers::{Parsers, WorkerConfig};
 use parking_lot::Mutex;
@@ -28,6 +26,7 @@ use crate::datasets::loader::TableLoader;
 use crate::error::ServiceError;
 use crate::files::Files;
 use crate::health::Health;
+use crate::parse_turns::ParseTurns;
 use crate::pictures::PictureHost;
 use crate::queries::Queries;
 use crate::quotas::{QuotaSettings, Quotas};
@@ -206,7 +205,7 @@ impl Service {
             data,
             engine: engine.clone(),
             identity,
-            parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
+            parses: ParseTurns::new(),
             renders: Arc::new(Semaphore::new(cores * RENDERS_PER_CORE)),
             lists: Arc::new(Semaphore::new(LISTS_AT_ONCE_MAX)),
             unread: Unread::default(),

@@ -98,8 +98,9 @@ impl Sessions {
         let meta = self.shown(grant)?;
         let actor = who.session_owner().map_or(Actor::KeyHolder, Actor::User);
         let name = who.username().unwrap_or_default().to_owned();
+        let author = Author { actor, name, orgs: who.orgs().into() };
         let payer = self.payers.of(who.session_owner());
-        Ok(meta.room.enter(Author { actor, name }, control.controls, &payer))
+        Ok(meta.room.enter(author, control.controls, &payer))
     }
 
     /// What is told of the document at this moment to a page that has no stream.
@@ -107,7 +108,7 @@ impl Sessions {
     /// # Errors
     /// As [`Self::take_seat`].
     pub fn document_of(&self, grant: &ViewerGrant) -> Result<Vec<Told>, ServiceError> {
-        let author = Author { actor: Actor::Viewer, name: String::new() };
+        let author = Author { actor: Actor::Viewer, name: String::new(), orgs: [].into() };
         let payer = self.payers.of(None);
         Ok(self.shown(grant)?.room.enter(author, false, &payer).pending())
     }

@@ -10,6 +10,8 @@ use crate::AlgoError;
 const RUNS: u64 = 10;
 /// Points that one task looks at.
 const CHUNK: usize = 2048;
+/// Coordinates compared between two looks at the cancel token.
+const WORK_PER_CHECK: usize = 1 << 20;
 
 /// What the clusters are looked for by.
 #[derive(Clone, Copy)]
@@ -58,8 +60,8 @@ fn lloyd(
         let sums: Vec<Sums> = nearest
             .par_chunks_mut(CHUNK)
             .zip(points.par_chunks(CHUNK * d))
-            .map(|(own, points)| assign(own, points, &centres, rule))
-            .collect();
+            .map(|(own, points)| assign(own, points, &centres, rule, cancel))
+            .collect::<Result<_, AlgoError>>()?;
         let mut all = Sums::new(rule);
         sums.iter().for_each(|s| all.add(s));
         for c in 0..rule.clusters {
@@ -104,11 +106,31 @@ impl Sums {
     }
 }
 
+/// Bytes of all runs on `count` points at a time, the points themselves too.
+pub(super) fn bytes_of(count: usize, rule: Rule) -> u64 {
+    let runs = (rayon::current_num_threads() as u64).min(RUNS);
+    let sums = count.div_ceil(CHUNK) as u64 + 2;
+    let centres = (rule.clusters as u64).saturating_mul(rule.dimensions as u64);
+    let points = (count as u64).saturating_mul(rule.dimensions as u64);
+    centres.saturating_mul(sums * runs).saturating_add(points).saturating_mul(8)
+}
+
 /// Puts each point to its nearest centre.
-fn assign(own: &mut [(u32, f64)], points: &[f64], centres: &[f64], rule: Rule) -> Sums {
+fn assign(
+    own: &mut [(u32, f64)],
+    points: &[f64],
+    centres: &[f64],
+    rule: Rule,
+    cancel: &CancelToken,
+) -> Result<Sums, AlgoError> {
     let d = rule.dimensions;
-    let mut sums = Sums::new(rule);
+    let (mut sums, mut passed) = (Sums::new(rule), 0);
     for (own, point) in own.iter_mut().zip(points.chunks_exact(d)) {
+        passed += centres.len();
+        if passed >= WORK_PER_CHECK {
+            cancel.check()?;
+            passed = 0;
+        }
         let mut best = (0, f64::INFINITY);
         for (c, centre) in centres.chunks_exact(d).enumerate() {
             let far = square(point, centre);
@@ -122,7 +144,7 @@ fn assign(own: &mut [(u32, f64)], points: &[f64], centres: &[f64], rule: Rule) -
         sums.counts[best.0] += 1;
         sums.squares += best.1;
     }
-    sums
+    Ok(sums)
 }
 
 /// Centres among the points, each drawn in proportion to its square distance from those before.

@@ -66,7 +66,7 @@ impl Default for Options {
 /// edges, and parts that have no share in the eigenvectors, go to the smallest cluster.
 ///
 /// # Errors
-/// [`AlgoError::Cancelled`], and [`AlgoError::BadParam`] for less than one cluster.
+/// [`AlgoError::Memory`] before it is taken, [`AlgoError::Cancelled`], and [`AlgoError::BadParam`] for less than one cluster.
 pub fn run(
     view: &GraphView<'_>,
     options: &Options,
@@ -91,6 +91,9 @@ pub fn run(
         return Ok(vec![0; n]);
     }
     let dimensions = options.num_eigen_vects.map_or(clusters, |e| (e as usize).max(1));
+    // The axes, and the points that are made of them.
+    let wide = (n as u64).saturating_mul(dimensions.min(n) as u64).saturating_mul(8);
+    let _axes = cancel.hold(wide)?;
     let axes = match options.objective {
         Objective::BalancedCut => cut_axes(&net, &strengths, dimensions, options, cancel)?,
         Objective::Modularity => modularity_axes(&net, &strengths, dimensions, options, cancel)?,
@@ -103,6 +106,7 @@ pub fn run(
         rounds: options.kmean_max_iter.max(1),
         seed: options.seed,
     };
+    let _held = cancel.hold(kmeans::bytes_of(known.len(), rule))?;
     let found = kmeans::run(&points, rule, cancel)?;
     let mut sizes = vec![0usize; rule.clusters];
     found.iter().for_each(|c| sizes[*c as usize] += 1);

@@ -15,13 +15,14 @@ const RESTARTS: usize = 300;
 /// Places by the hops between the nodes of a part.
 ///
 /// # Errors
-/// [`AlgoError::Cancelled`].
+/// [`AlgoError::Memory`] before the hops are made, [`AlgoError::Cancelled`].
 pub(super) fn of_hops<const D: usize>(
     local: &Local<'_>,
     nodes: &[u32],
     cancel: &CancelToken,
 ) -> Result<Vec<[f64; D]>, AlgoError> {
     let n = nodes.len();
+    let _held = cancel.hold((n as u64).pow(2) * size_of::<u16>() as u64)?;
     let hops = local.all_pairs(nodes, cancel)?;
     let row = |v: usize, x: &[f64]| {
         let row = &hops[v * n..(v + 1) * n];

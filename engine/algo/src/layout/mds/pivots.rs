@@ -22,13 +22,14 @@ const CHUNKS: usize = 64;
 /// Places of the nodes of a part.
 ///
 /// # Errors
-/// [`AlgoError::Cancelled`].
+/// [`AlgoError::Memory`] before the distances are made, [`AlgoError::Cancelled`].
 pub(super) fn scaled<const D: usize>(
     local: &Local<'_>,
     nodes: &[u32],
     cancel: &CancelToken,
 ) -> Result<Vec<[f64; D]>, AlgoError> {
     let (n, mut table, many) = (nodes.len(), Vec::new(), pivots(nodes.len()));
+    let _held = cancel.hold((n * many * size_of::<f32>()) as u64)?;
     distances(local, nodes, many, &mut table, cancel)?;
     centre(&mut table, many);
     cancel.check()?;
@@ -51,7 +52,7 @@ pub(super) fn scaled<const D: usize>(
     let entry = |a: usize, b: usize| sums.iter().map(|s| s[a.max(b) * many + a.min(b)]).sum();
     let products: Vec<Vec<f64>> =
         (0..many).map(|a| (0..many).map(|b| entry(a, b)).collect()).collect();
-    let pairs = jacobi(&products);
+    let pairs = jacobi(&products, cancel)?;
     cancel.check()?;
     let mut points = vec![[0.0; D]; n];
     for axis in 0..D.min(many) {

@@ -4,6 +4,7 @@
 //! the two ends of a term are a random pair, and an epoch that takes these runs in a random order is close to one that
 //! draws its pairs.
 
+use graphlume_types::MemoryReservation;
 use graphlume_types::hash::h64;
 use rayon::prelude::*;
 
@@ -26,6 +27,7 @@ pub(crate) struct Terms {
     /// The largest distance that is known.
     pub(super) longest: f32,
     shortest: f32,
+    _held: MemoryReservation,
 }
 
 impl Terms {
@@ -33,6 +35,7 @@ impl Terms {
     pub(super) fn new<const D: usize>(job: &Job<'_, D>) -> Result<Self, AlgoError> {
         let n = job.part.len();
         let order = shuffled(n, job.seed, 40);
+        let held = job.cancel.hold((n as u64).pow(2) / 2 * size_of::<f32>() as u64)?;
         let many = |r: usize| if 2 * (r + 1) == n { n / 2 } else { n };
         let mut runs: Vec<Vec<f32>> = (0..n / 2).map(|r| vec![0.0; many(r)]).collect();
         let (mut longest, mut shortest) = (0.0f32, f32::INFINITY);
@@ -58,7 +61,7 @@ impl Terms {
         for d in runs.iter_mut().flatten().filter(|d| !d.is_finite()) {
             *d = 1.5 * longest;
         }
-        Ok(Self { order, runs, longest, shortest })
+        Ok(Self { order, runs, longest, shortest, _held: held })
     }
 
     /// Positions of little stress, by node of the part, at distances as the graph has them.

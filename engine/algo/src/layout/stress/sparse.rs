@@ -1,8 +1,8 @@
 //! Stress of sampled pairs (Ortmann, Klimenta and Brandes 2016): the edges, and every node with some pivots, each of which
 //! stands for the nodes nearest to it.
 
-use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
+use graphlume_types::{CancelToken, MemoryReservation};
 use rayon::prelude::*;
 
 use super::{Job, distances, epochs, shuffled, start_of};
@@ -27,6 +27,7 @@ pub(crate) struct Terms {
     pub(super) longest: f32,
     shortest: f32,
     heaviest: f32,
+    _held: MemoryReservation,
 }
 
 struct Pivot {
@@ -44,7 +45,11 @@ impl Terms {
     /// Distances to at most `wanted` pivots; where no way leads, one and a half times the longest.
     pub(super) fn new<const D: usize>(job: &Job<'_, D>, wanted: usize) -> Result<Self, AlgoError> {
         let n = job.part.len();
-        let mut pivots = choose(job, pivots_for(n, wanted))?;
+        let count = pivots_for(n, wanted);
+        let terms = 2 * count * n * size_of::<f32>();
+        let edges = job.part.num_edges() * 2 * size_of::<(u32, u32, f32)>();
+        let held = job.cancel.hold((terms + edges) as u64)?;
+        let mut pivots = choose(job, count)?;
         let (mut longest, mut shortest) = (0.0f32, f32::INFINITY);
         for d in pivots.iter().flat_map(|p| &p.distance).filter(|d| d.is_finite() && **d > 0.0) {
             longest = longest.max(*d);
@@ -70,7 +75,7 @@ impl Terms {
             .iter()
             .flat_map(|p| &p.weight)
             .fold(1.0 / (shortest * shortest), |a, w| a.max(*w));
-        Ok(Self { pivots, edges, longest, shortest, heaviest })
+        Ok(Self { pivots, edges, longest, shortest, heaviest, _held: held })
     }
 
     /// Positions of little stress, by node of the part, at distances as the graph has them.
