@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -62,6 +63,8 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
         dataset: data,
         ticket: 1,
         epoch: 1,
+        columns_version: 0,
+        given_up: HashMap::new(),
         cancel: CancelToken::new(),
         wants_positions: Arc::default(),
         loader: e.loader.clone(),
@@ -292,6 +295,7 @@ fn algorithms_become_columns_of_every_node() {
     let card = |data, index| {
         let s = e.open(&format!("{data}"), data, 0);
         e.reach(&s, Phase::Settled);
+        block_on(e.handle.jobs_ended(data)).expect("ended");
         let card = block_on(e.handle.node_card(s, index)).expect("a card");
         let cell = |p: &serde_json::Value| (p["name"].clone(), p["value"].clone());
         card["properties"].as_array().expect("properties").iter().map(cell).collect::<Vec<_>>()

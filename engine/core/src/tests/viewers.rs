@@ -20,6 +20,7 @@ fn the_first_events_come_in_the_order_that_the_page_needs() {
                 ViewerEvent::Frame(f) if f.is_key() => "key",
                 ViewerEvent::Frame(_) => "delta",
                 ViewerEvent::Scene(_) => "scene",
+                ViewerEvent::Columns(_) => "columns",
                 ViewerEvent::Collections(_) => "collections",
                 ViewerEvent::Closed(_) => "closed",
             });
