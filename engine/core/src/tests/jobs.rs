@@ -40,7 +40,7 @@ fn ask(e: &Engine, data: DatasetId, text: &str) -> Result<QueryResult, EngineErr
     let request = QueryRequest {
         ask: ParsedQuery::Cypher(Arc::new(query), Map::new()),
         drawn: false,
-        strictness: Strictness::Quiet,
+        strictness: Strictness::Lenient,
         mode: ResultMode::Rows,
         user: None,
         others: vec![],
