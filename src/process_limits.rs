@@ -88,7 +88,7 @@ pub fn check(threads: usize) -> Result<(), Failure> {
 fn room_for(count: usize) -> Result<(), (usize, io::Error)> {
     let mut made = Vec::with_capacity(count);
     let held = Arc::new(Mutex::new(()));
-    // Nobody ends before the last one is there: all wait for this lock.
+    // No thread ends before the last one is there: all wait for this lock.
     let lock = held.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found = Ok(());
     for _ in 0..count {

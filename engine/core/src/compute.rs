@@ -159,8 +159,8 @@ impl ComputeRequest {
     #[must_use]
     pub fn title(&self) -> String {
         let names = self.algorithm.names.iter();
-        let own = names.filter(|name| name.library == self.library).map(|name| name.name);
-        format!("{}.{}", self.library, own.last().unwrap_or_default())
+        let mut own = names.filter(|name| name.library == self.library).map(|name| name.name);
+        format!("{}.{}", self.library, own.next_back().unwrap_or_default())
     }
 
     /// Whether the columns are where the nodes are drawn.

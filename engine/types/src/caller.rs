@@ -11,13 +11,13 @@ pub enum Caller {
     User(UserId),
     /// All who come from one address without an account: see [`Caller::stranger`].
     Address(IpAddr),
-    /// The server itself, or somebody of whom nothing is known.
+    /// The server itself, or a caller of whom nothing is known.
     #[default]
     Nobody,
 }
 
 impl Caller {
-    /// Whoever comes from `address` without an account. One line of a provider has 2^64 addresses of IPv6, which count as
+    /// A caller from `address` without an account. One line of a provider has 2^64 addresses of IPv6, which count as
     /// one.
     #[must_use]
     pub fn stranger(address: IpAddr) -> Self {

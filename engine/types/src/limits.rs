@@ -311,14 +311,14 @@ pub const PINS_MAX: usize = 10_000;
 pub const DOCUMENT_ENTRIES_MAX: usize = PINS_MAX + 1_000;
 /// Bytes of JSON of the document of a visualization that an account owns.
 pub const DOCUMENT_BYTES_MAX: usize = 4 << 20;
-/// The same for one that nobody owns.
+/// The same for one without an owner.
 pub const DOCUMENT_OF_NOBODY_BYTES_MAX: usize = 512 << 10;
 /// Bytes of memory that the sets of nodes and brushed values of one document unpack to.
 pub const DOCUMENT_UNPACKED_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of memory of the documents of one account that are in memory: entries, what can be taken back, what pages have
 /// yet to be told. Those that no page shows are read again when they are needed.
 pub const DOCUMENTS_PER_USER_BYTES_MAX: u64 = 64 << 20;
-/// The same for all documents that nobody owns, together.
+/// The same for all documents without an owner, together.
 pub const DOCUMENTS_OF_NOBODY_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of JSON of what one page changes for itself alone, and of what of that it can take back.
 pub const OWN_DOCUMENT_BYTES_MAX: usize = 64 << 10;

@@ -1,5 +1,5 @@
 //! Requests that may wait long for others: for a turn among queries, for a layout, for groups. They take no place among the
-//! requests in progress, so that they keep nobody from those that answer at once; each caller has some of them at a time,
+//! requests in progress, so that requests that answer at once always have some; each caller has some of them at a time,
 //! and strangers have some together.
 
 use std::collections::HashMap;
@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Waiters {
     of: Arc<Mutex<HashMap<Caller, Callers>>>,
     strangers: Arc<Semaphore>,
+    patience: Duration,
 }
 
 /// The requests of one caller.
@@ -58,7 +59,12 @@ impl Drop for Entry {
 
 impl Waiters {
     pub(crate) fn new() -> Self {
-        Self { of: Arc::default(), strangers: Arc::new(Semaphore::new(STRANGERS_WAITING_MAX)) }
+        Self::patient(PATIENCE)
+    }
+
+    fn patient(patience: Duration) -> Self {
+        let strangers = Arc::new(Semaphore::new(STRANGERS_WAITING_MAX));
+        Self { of: Arc::default(), strangers, patience }
     }
 
     /// A place for a request of `caller`. It is waited for a while where others of the same caller, or of strangers, have
@@ -80,7 +86,7 @@ impl Waiters {
             };
             Some((own, together))
         };
-        let got = tokio::time::timeout(PATIENCE, got).await.ok().flatten();
+        let got = tokio::time::timeout(self.patience, got).await.ok().flatten();
         let (own, together) = got.ok_or_else(|| busy(caller, places))?;
         Ok(Place { _entry: entry, _own: own, _together: together })
     }
@@ -121,9 +127,9 @@ mod tests {
         Caller::stranger(std::net::Ipv4Addr::new(10, 0, 0, last).into())
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn an_address_has_some_and_strangers_have_some_together() {
-        let waiters = Waiters::new();
+        let waiters = Waiters::patient(Duration::from_millis(1));
         let mut held = Vec::new();
         for _ in 0..WAITING_PER_ADDRESS_MAX {
             held.push(waiters.place(stranger(1)).await.ok().unwrap());

@@ -37,7 +37,7 @@ impl ParseTurns {
         Self { all: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)), accounts: Arc::default() }
     }
 
-    /// Waits for a turn of `owner`: behind other parses of the account first, where it waits for nobody else's, and then
+    /// Waits for a turn of `owner`: behind other parses of the account first, where it waits for no other account, and then
     /// for one of all turns, in the order of those who came so far.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! JSON that is kept as its text: shared, and parsed only by whoever needs what is in it.
+//! JSON that is kept as its text: shared, and parsed only where its content is needed.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ mod tests {
         let whole = serde_json::to_string(&json!([&text])).unwrap();
         assert_eq!(whole, format!("[{}]", text.as_str()));
         let back: Vec<JsonText> = serde_json::from_str(&whole).unwrap();
-        assert_eq!(back, [text.clone()]);
+        assert_eq!(back, std::slice::from_ref(&text));
         let of_value: JsonText = serde_json::from_value(value).unwrap();
         assert_eq!(of_value, text, "the order of members stays");
     }

@@ -53,7 +53,7 @@ pub struct StepRec {
     /// Entries by their paths; those without a value are gone.
     #[serde(default)]
     pub entries: BTreeMap<String, Option<JsonText>>,
-    /// What became of the collections, when anything did.
+    /// How the collections changed, when they did.
     #[serde(default)]
     pub collections: Option<CollectionsStep>,
 }

@@ -16,7 +16,7 @@ use crate::session::drawn_picture::DrawnPicture;
 use crate::target::Target;
 
 /// Answers with what `work` finds in the picture of a session's graph, out of a query's share of memory and in the turn of
-/// whoever asks: rules may be queries.
+/// the caller: rules may be queries.
 fn read_picture<R: Send + 'static>(
     engine: &mut Engine,
     target: &Target,

@@ -38,7 +38,7 @@ pub(crate) enum StepEnd {
     Done,
     /// It gave none. `lasts` where it would not the next time either.
     Failed { why: String, lasts: bool },
-    /// It was cancelled, or nobody wants it any more.
+    /// It was cancelled, or no longer wanted.
     Stopped,
 }
 

@@ -1,4 +1,4 @@
-//! Algorithms and layouts that datasets name: which are to run, which run, what became of them, and who waits for them.
+//! Algorithms and layouts that datasets name: which are to run, which run, how they ended, and who waits for them.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub enum JobState {
     Done,
     /// It gave no columns.
     Failed,
-    /// Somebody has cancelled it.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -199,6 +199,7 @@ impl Jobs {
     ///
     /// # Errors
     /// The request comes back when too many wait already.
+    #[expect(clippy::result_large_err, reason = "the request goes back to the one caller")]
     pub(super) fn wait(
         &mut self,
         lease: Lease,

@@ -63,7 +63,7 @@ struct Entry {
     columns_version: u32,
     /// Whether a layout that the dataset names has placed the nodes of this element set.
     is_laid_out: bool,
-    /// The graph that such a layout is still to place again, because it was evicted. Nobody sees it.
+    /// The graph that such a layout is still to place again, because it was evicted. No page shows it.
     unplaced: Option<Lease>,
 }
 
@@ -211,6 +211,7 @@ impl GraphStore {
     ///
     /// # Errors
     /// The request comes back when too many wait already or no load runs.
+    #[expect(clippy::result_large_err, reason = "the request goes back to the one caller")]
     pub(super) fn wait(
         &mut self,
         dataset: DatasetId,
@@ -275,7 +276,7 @@ impl GraphStore {
         Some(std::mem::take(&mut entry.waiters))
     }
 
-    /// The graph of an evicted dataset, whose nodes a layout is to place again before anybody sees it; false where it needs none.
+    /// The graph of an evicted dataset, whose nodes a layout is to place again before a page shows it; false where it needs none.
     pub(super) fn hold_unplaced(&mut self, dataset: DatasetId, lease: &Lease) -> bool {
         let entry = self.entries.get_mut(&dataset).filter(|entry| entry.is_laid_out);
         let Some(entry) = entry.filter(|_| lease.awaits_layout()) else { return false };

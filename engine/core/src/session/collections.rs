@@ -395,7 +395,7 @@ impl Sessions {
             }
             Progress::Answered
         };
-        // Rules may be queries: whoever asked for them last has one turn at a time.
+        // Rules may be queries: the last caller to change them has one turn at a time.
         let caller = collections.caller;
         scheduler.queries().submit(caller, stop, Box::new(run));
         session.collections.away = true;

@@ -407,14 +407,9 @@ impl Link<'_> {
                 self.credit.acknowledged(seq);
                 return Ok(());
             }
-            Said::Hidden => {
-                self.credit.hidden = true;
-                viewer.set_visible(false);
-                return Ok(());
-            }
-            Said::Visible => {
-                self.credit.hidden = false;
-                viewer.set_visible(true);
+            said @ (Said::Hidden | Said::Visible) => {
+                self.credit.hidden = matches!(said, Said::Hidden);
+                viewer.set_visible(!self.credit.hidden);
                 return Ok(());
             }
             Said::Resume { epoch, seq } => {

@@ -21,7 +21,7 @@ pub(crate) struct Author {
     pub(crate) actor: Actor,
     /// The account's name; empty for a page without one.
     pub(crate) name: String,
-    /// The organizations of the account. Whoever shares none with it is not told its name.
+    /// The organizations of the account. Accounts that share none are not told its name.
     pub(crate) orgs: Arc<[String]>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// What all see of a session that an account owns, or nobody.
+    /// What all see of a session with or without an owner.
     pub(crate) fn shared(document: Document, is_owned: bool) -> Self {
         let (bytes_max, history_max) = match is_owned {
             true => (DOCUMENT_BYTES_MAX, HISTORY_BYTES_MAX),

@@ -80,7 +80,7 @@ impl Document {
     /// What was written down; what cannot be read any more is left out and logged.
     ///
     /// # Errors
-    /// Whoever pays has too little.
+    /// The payer has too little.
     pub(crate) fn from_entries(
         entries: impl IntoIterator<Item = (String, JsonText)>,
         payer: &Payer,

@@ -59,7 +59,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// The room of a session that an account owns, or nobody; `payer` pays for what all see.
+    /// The room of a session with or without an owner; `payer` pays for what all see.
     pub(crate) fn new(
         document: Document,
         is_owned: bool,

@@ -9,7 +9,7 @@ const BYTES_MIN: usize = 256 << 10;
 /// The least time between two writings of one record, microseconds.
 const PAUSE_MICROS: i64 = Duration::from_secs(1).as_micros() as i64;
 
-/// What of a document its record does not have yet. Whoever has the turn of the session changes it.
+/// What of a document its record does not have yet. Only the holder of the session's turn changes it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Unwritten {
     /// The number of the first step that is apart.

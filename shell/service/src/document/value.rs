@@ -1,5 +1,5 @@
 //! The values of a document: JSON text that the document, its past and what is told of it share, read once, and paid for as
-//! long as anybody holds it.
+//! long as it is held.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const VALUE_BYTES: u64 = 256;
 /// Bytes of memory for each byte of the text of a value that others keep parsed.
 pub(crate) const PARSED_BYTES: u64 = 32;
 
-/// Who pays for values: the memory of the server, and whoever has them.
+/// Who pays for values: the memory of the server, and their owners.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Payer(Vec<Budget>);
 
@@ -79,7 +79,7 @@ impl Held {
     /// A value as its path takes it; `parsed_bytes` are those of what others keep of it.
     ///
     /// # Errors
-    /// Whoever pays has too little.
+    /// The payer has too little.
     pub(crate) fn new(
         text: JsonText,
         ruled: Option<Ruled>,

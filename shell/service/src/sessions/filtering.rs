@@ -217,7 +217,7 @@ impl Sessions {
     }
 }
 
-/// What a set of filters leaves visible. Nobody waits for the answer, so that it can wait for its turn.
+/// What a set of filters leaves visible. No request waits for the answer, so that it can wait for its turn.
 async fn visible_of(
     engine: &EngineHandle,
     target: &Target,

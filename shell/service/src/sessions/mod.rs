@@ -7,6 +7,7 @@ pub(crate) mod changing;
 pub(crate) mod checkpoints;
 pub(crate) mod collections;
 mod control;
+mod entries;
 mod filtering;
 mod list;
 mod orders;
@@ -18,7 +19,6 @@ mod registry;
 mod stored;
 mod views;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use graphlume_engine::{EngineError, LayoutSettings, Target};
@@ -31,14 +31,13 @@ use crate::context::Context;
 use crate::data::DataStore;
 use crate::datasets::builtin::{self, DEMO};
 use crate::datasets::known_for;
-use crate::document::{Document, Room, Unwritten};
 use crate::error::ServiceError;
 use collections::{Background, Collections};
 use control::ControlKeys;
 use payers::Payers;
 use presence::Presence;
 use registry::{SessionRegistry, memory_of};
-use stored::{entries_with, from_record, keep, record, seen};
+use stored::{from_record, keep, record, seen};
 
 pub use about::AboutReply;
 pub use changing::{StepRequest, Stepped};
@@ -310,7 +309,7 @@ impl Sessions {
                 self.new_session(who, (session.clone(), dataset), fresh, now).await?
             }
         };
-        let settings = changing::settings_of(&meta);
+        let settings = entries::settings_of(&meta);
         self.ctx.engine.open(session.clone(), dataset, settings).await?;
         if meta.collections.layers.revision > 0 {
             // The picture need not wait for its collections. The command is sent here, not by the task: tasks that send
@@ -413,29 +412,6 @@ impl Sessions {
         self.registry.of(user)
     }
 
-    /// Puts sessions that no page has open out of memory, until `owner` may have `bytes` more and the server has them;
-    /// whether that is so. Those of accounts are read again from their records.
-    fn make_room(&self, owner: Option<UserId>, bytes: u64) -> bool {
-        let budget = self.payers.budget(owner);
-        let may = || budget.limit().saturating_sub(budget.used()) >= bytes;
-        self.put_out(owner, may);
-        let has = || self.payers.has_memory(bytes);
-        for other in self.registry.owners() {
-            if has() {
-                break;
-            }
-            self.put_out(other, has);
-        }
-        has()
-    }
-
-    fn put_out(&self, owner: Option<UserId>, fits: impl Fn() -> bool) {
-        let gone = self.registry.put_out(owner, |id| self.presence.is_open(id), fits);
-        if owner.is_none() {
-            self.registry.leave(gone);
-        }
-    }
-
     /// Notes how much memory a session takes by now; those without an owner have a limit together.
     fn weigh(&self, meta: &SessionMeta) {
         let bytes = memory_of(&meta.collections, &meta.notices, &meta.room);
@@ -475,40 +451,6 @@ impl Sessions {
             self.ctx.engine.preload(demo.id()).await?;
         }
         Ok(DEMO.to_owned())
-    }
-}
-
-impl Sessions {
-    /// A session that is new.
-    async fn new_session(
-        &self,
-        who: &Principal,
-        (session, dataset): (SessionId, DatasetId),
-        fresh: Fresh,
-        now: i64,
-    ) -> Result<SessionMeta, ServiceError> {
-        let Fresh { settings, collections, notices } = fresh;
-        let owner = who.session_owner();
-        let payer = self.payers.of(owner);
-        let entries = || entries_with(BTreeMap::new(), &collections);
-        let read = || Document::from_entries(entries(), &payer);
-        let document = self.paid(owner, read).await?;
-        let room = Room::new(document, owner.is_some(), payer, Unwritten::default());
-        Ok(SessionMeta {
-            session,
-            dataset,
-            owner,
-            org: who.active_org().map(str::to_owned),
-            created_at: now,
-            seen_at: now,
-            settings,
-            bytes: memory_of(&collections, &notices, &room),
-            room,
-            notices: notices.into(),
-            collections: Arc::new(collections),
-            live: true,
-            claimed: owner.is_some(),
-        })
     }
 }
 

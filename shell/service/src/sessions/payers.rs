@@ -1,13 +1,19 @@
-//! Who pays for the documents of visualizations: the memory of the server, and the account that owns one, or all that nobody
-//! owns together.
+//! Who pays for the documents of visualizations: the memory of the server, and the account that owns one, or all without
+//! an owner together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use graphlume_identity::Principal;
 use graphlume_types::limits::{DOCUMENTS_OF_NOBODY_BYTES_MAX, DOCUMENTS_PER_USER_BYTES_MAX};
-use graphlume_types::{Budget, UserId};
+use graphlume_types::{Budget, DatasetId, SessionId, UserId};
 use parking_lot::Mutex;
 
-use crate::document::Payer;
+use super::registry::{SessionMeta, memory_of};
+use super::stored::entries_with;
+use super::{Fresh, Sessions};
+use crate::document::{Document, Payer, Room, Unwritten};
+use crate::error::ServiceError;
 
 /// The budgets that documents are paid from.
 pub(crate) struct Payers {
@@ -26,7 +32,7 @@ impl Payers {
         Self { memory, nobody, of: Mutex::default() }
     }
 
-    /// Who pays for what `owner` has, or nobody.
+    /// Who pays for what `owner` has, or sessions without one.
     pub(crate) fn of(&self, owner: Option<UserId>) -> Payer {
         Payer::new(vec![self.memory.clone(), self.budget(owner)])
     }
@@ -41,5 +47,82 @@ impl Payers {
     /// Whether the memory of the server has `bytes` free.
     pub(crate) fn has_memory(&self, bytes: u64) -> bool {
         self.memory.limit().saturating_sub(self.memory.used()) >= bytes
+    }
+}
+
+impl Sessions {
+    /// A session that is new.
+    pub(super) async fn new_session(
+        &self,
+        who: &Principal,
+        (session, dataset): (SessionId, DatasetId),
+        fresh: Fresh,
+        now: i64,
+    ) -> Result<SessionMeta, ServiceError> {
+        let Fresh { settings, collections, notices } = fresh;
+        let owner = who.session_owner();
+        let payer = self.payers.of(owner);
+        let entries = || entries_with(BTreeMap::new(), &collections);
+        let read = || Document::from_entries(entries(), &payer);
+        let document = self.paid(owner, read).await?;
+        let room = Room::new(document, owner.is_some(), payer, Unwritten::default());
+        Ok(SessionMeta {
+            session,
+            dataset,
+            owner,
+            org: who.active_org().map(str::to_owned),
+            created_at: now,
+            seen_at: now,
+            settings,
+            bytes: memory_of(&collections, &notices, &room),
+            room,
+            notices: notices.into(),
+            collections: Arc::new(collections),
+            live: true,
+            claimed: owner.is_some(),
+        })
+    }
+
+    /// Does what has to be paid for by `owner`, or by all without an owner; once more when others have made room where there was too little.
+    pub(super) async fn paid<T>(
+        &self,
+        owner: Option<UserId>,
+        work: impl Fn() -> Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
+        match work() {
+            Err(ServiceError::Unpaid(refused)) => {
+                let engine = self.ctx.engine.clone();
+                if !self.make_room(owner, refused.need) {
+                    // Graphs that no page shows go first. Waiting for that blocks.
+                    let memory = move || drop(engine.memory().reserve(refused.need));
+                    let _ = tokio::task::spawn_blocking(memory).await;
+                }
+                work()
+            }
+            other => other,
+        }
+    }
+
+    /// Puts sessions that no page has open out of memory, until `owner` may have `bytes` more and the server has them;
+    /// whether that is so. Those of accounts are read again from their records.
+    pub(super) fn make_room(&self, owner: Option<UserId>, bytes: u64) -> bool {
+        let budget = self.payers.budget(owner);
+        let may = || budget.limit().saturating_sub(budget.used()) >= bytes;
+        self.put_out(owner, may);
+        let has = || self.payers.has_memory(bytes);
+        for other in self.registry.owners() {
+            if has() {
+                break;
+            }
+            self.put_out(other, has);
+        }
+        has()
+    }
+
+    fn put_out(&self, owner: Option<UserId>, fits: impl Fn() -> bool) {
+        let gone = self.registry.put_out(owner, |id| self.presence.is_open(id), fits);
+        if owner.is_none() {
+            self.registry.leave(gone);
+        }
     }
 }

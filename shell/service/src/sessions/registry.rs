@@ -124,7 +124,7 @@ impl SessionRegistry {
         cut(&mut map, is_owned, id, is_open)
     }
 
-    /// Forgets sessions of `owner` that no page has open and nobody works with, the oldest first, until `fits`. Those of
+    /// Forgets sessions of `owner` that no page has open and no request works with, the oldest first, until `fits`. Those of
     /// accounts are read again from their records.
     pub(super) fn put_out(
         &self,
@@ -134,7 +134,7 @@ impl SessionRegistry {
     ) -> Vec<SessionId> {
         let mut map = self.map.lock();
         let idle = |v: &&SessionMeta| {
-            // Whoever works with a room has it from here.
+            // A request that works with a room has it from here.
             v.owner == owner && Arc::strong_count(&v.room) == 1 && !is_open(&v.session)
         };
         let mut old: Vec<_> =

@@ -11,9 +11,9 @@ use graphlume_types::limits::{PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_PER
 use serde_json::{Map, Value};
 
 use super::DAY_MICROS;
-use super::changing::{encodings_of, entries_of, kept};
 use super::checkpoints::forget;
 use super::collections::{Background, Collections};
+use super::entries::{encodings_of, entries_of, kept};
 use super::list::revision;
 use super::registry::{SessionMeta, memory_of};
 use crate::data::DataStore;
