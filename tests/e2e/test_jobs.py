@@ -193,3 +193,24 @@ def test_an_open_page_gets_the_layout_as_another_element_set(server, alice):
     off = viewer.positions - viewer.positions.mean(axis=0)
     assert np.hypot(*off.T) == pytest.approx(1, abs=0.01)
     viewer.close()
+
+
+def test_an_algorithm_of_a_dataset_takes_a_query_s_share_of_memory_and_no_more(tmp_path):
+    server = Server(tmp_path / "data", "--memory", "512MiB").start()
+    try:
+        api = server.api()
+        # A square of the nodes, 800 MB of it.
+        ends = pd.DataFrame({"s": range(10_000), "d": [(7 * k + 1) % 10_000 for k in range(10_000)]})
+        file = api.file(parquet(ends), "parquet")["file_id"]
+        compute = {"square": {"libraries": ["igraph"], "alg": "cocitation"}, "core": CORE}
+        dataset = create(api, file, compute)
+        until(lambda: not {"pending", "running"} & set(states(api, dataset)), "the end of the jobs")
+        ended = {job["field"]: job for job in jobs(api, dataset)}
+        assert ended["compute.core"]["state"] == "done", ended
+        failed = ended["compute.square"]
+        assert failed["state"] == "failed" and "memory" in failed["message"], failed
+        status = open(f"/proc/{server.process.pid}/status").read()
+        peak = int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) >> 10
+        assert peak < 512 + 200, f"{peak} MiB"
+    finally:
+        server.stop()

@@ -14,6 +14,7 @@ use crate::error::EngineError;
 use crate::frames::scene_of;
 use crate::loader::{BuildStage, Loaded, Loader};
 use crate::report::Reports;
+use crate::residency::QueryMemory;
 use crate::residency::accelerator::ResidentAccelerator;
 use crate::residency::algorithms::{self, Computed, NoColumn};
 use crate::residency::assembly::{Assembly, ResidentJobs};
@@ -172,7 +173,10 @@ impl JobTurn {
         let topology = &self.base.graph.topology;
         let device = ResidentAccelerator::of(&self.ctx, self.base.key(), topology);
         let request = &self.requests()[at];
-        match work.computed.add(request, device.as_deref(), &self.step_cancel) {
+        // What it holds while it runs is paid for as that of a query is.
+        let memory = QueryMemory::new(&self.ctx, self.reports.clone()).share();
+        let cancel = self.step_cancel.with_memory(memory);
+        match work.computed.add(request, device.as_deref(), &cancel) {
             Ok(()) => StepEnd::Done,
             Err(NoColumn::Failed(why)) => StepEnd::Failed { why, lasts: true },
             Err(NoColumn::Stopped(Cancelled(CancelReason::Deadline))) => {
