@@ -310,7 +310,9 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result
             Told::Frame(_) => frames += 1,
         }
     }
-    ok(&Known { messages, scene_frames: frames })
+    let (head, answer) = ok(&Known { messages, scene_frames: frames })?.into_parts();
+    let answer = shell.service.sessions.hold_answer(&grant, answer)?;
+    Ok(Response::from_parts(head, answer))
 }
 
 /// What is known of a graph.

@@ -22,6 +22,8 @@ struct Guest {
     own: Layer,
     /// Who pays for what he changes for himself.
     payer: Payer,
+    /// Who pays for what he is told, until it was sent.
+    reader: Payer,
 }
 
 /// Who looks, and what he may change.
@@ -103,8 +105,8 @@ impl Room {
     /// Seats a page. `payer` pays for what it changes for itself, and so do all pages of the room together.
     pub(crate) fn enter(self: &Arc<Self>, author: Author, controls: bool, payer: &Payer) -> Seat {
         let id = SessionId::random().as_str().to_owned();
-        let payer = payer.and(self.own.clone());
-        let guest = Guest { author, controls, own: Layer::own(), payer };
+        let (reader, payer) = (payer.clone(), payer.and(self.own.clone()));
+        let guest = Guest { author, controls, own: Layer::own(), payer, reader };
         self.state.lock().guests.insert(id.clone(), guest);
         Seat {
             changed: self.changed.subscribe(),
@@ -224,18 +226,18 @@ impl Seat {
     pub fn pending(&mut self) -> Vec<Told> {
         let mut out = Vec::new();
         let mut state = self.room.state.lock();
-        let State { shared, guests, whole, payer } = &mut *state;
+        let State { shared, guests, whole, .. } = &mut *state;
         let Some(guest) = guests.get_mut(&self.id) else { return out };
         let own = &guest.own;
         let missed = self.seen.map(|seen| (shared.since(seen), own.since(self.own_seen)));
         match missed {
             Some((Some(steps), Some(mine))) => {
-                let me = &guest.author;
+                let (me, payer) = (&guest.author, &guest.reader);
                 let text = |step, own| Told::Text(Text::of_step(step, own, me, payer));
                 out.extend(steps.into_iter().map(|step| text(step, false)));
                 out.extend(mine.into_iter().map(|step| text(step, true)));
             }
-            _ => out.push(Told::Text(whole.text(shared, own, payer))),
+            _ => out.push(Told::Text(whole.text(shared, own, &guest.reader))),
         }
         (self.seen, self.own_seen) = (Some(shared.revision), own.revision);
         let layer = if guest.controls { &*shared } else { own };

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use graphlume_engine::{FilterKind, Rule};
 use graphlume_storage::JsonText;
 use graphlume_types::{Budget, Reservation};
@@ -45,6 +46,29 @@ impl Payer {
     pub(crate) fn pay(&self, bytes: u64) -> Result<Paid, ServiceError> {
         let paid: Result<Vec<_>, _> = self.0.iter().map(|b| b.try_reserve(bytes)).collect();
         Ok(Paid(paid.map_err(ServiceError::Unpaid)?))
+    }
+}
+
+/// Bytes that are paid for until they are dropped.
+struct PaidBytes {
+    bytes: Bytes,
+    _paid: Paid,
+}
+
+impl AsRef<[u8]> for PaidBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Payer {
+    /// The same bytes, paid for as long as they are held.
+    ///
+    /// # Errors
+    /// As [`Self::pay`].
+    pub(crate) fn hold(&self, bytes: Bytes) -> Result<Bytes, ServiceError> {
+        let paid = self.pay(bytes.len() as u64)?;
+        Ok(Bytes::from_owner(PaidBytes { bytes, _paid: paid }))
     }
 }
 
