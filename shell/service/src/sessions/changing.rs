@@ -3,11 +3,9 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use graphlume_engine::Control;
 use graphlume_identity::Principal;
 use graphlume_storage::{CollectionRec, CollectionsStep, JsonText, StepRec};
-use graphlume_types::Caller;
 use graphlume_types::limits::{
     COLLECTIONS_MAX, DOCUMENT_UNPACKED_BYTES_MAX, OWN_DOCUMENT_BYTES_MAX,
 };
@@ -114,18 +112,6 @@ impl Sessions {
         let author = Author { actor: Actor::Viewer, name: String::new(), orgs: [].into() };
         let payer = self.payers.of(None);
         Ok(self.shown(grant)?.room.enter(author, false, &payer).pending())
-    }
-
-    /// An answer with the document of a session, which its reader pays for until it was sent.
-    ///
-    /// # Errors
-    /// [`ServiceError::Unpaid`].
-    pub fn hold_answer(&self, grant: &ViewerGrant, answer: Bytes) -> Result<Bytes, ServiceError> {
-        let reader = match grant.caller {
-            Caller::User(user) => Some(user),
-            Caller::Address(_) | Caller::Nobody => None,
-        };
-        self.payers.of(reader).hold(answer)
     }
 
     /// Makes a step for the page that has the seat `seat`.

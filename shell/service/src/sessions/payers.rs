@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use graphlume_identity::Principal;
 use graphlume_types::limits::{DOCUMENTS_OF_NOBODY_BYTES_MAX, DOCUMENTS_PER_USER_BYTES_MAX};
-use graphlume_types::{Budget, DatasetId, SessionId, UserId};
+use graphlume_types::{Budget, Caller, DatasetId, SessionId, UserId};
 use parking_lot::Mutex;
 
 use super::registry::{SessionMeta, memory_of};
 use super::stored::entries_with;
-use super::{Fresh, Sessions};
+use super::{Fresh, Sessions, ViewerGrant};
 use crate::document::{Document, Payer, Room, Unwritten};
 use crate::error::ServiceError;
 
@@ -124,5 +125,17 @@ impl Sessions {
         if owner.is_none() {
             self.registry.leave(gone);
         }
+    }
+
+    /// An answer with the document of a session, which its reader pays for until it was sent.
+    ///
+    /// # Errors
+    /// [`ServiceError::Unpaid`].
+    pub fn hold_answer(&self, grant: &ViewerGrant, answer: Bytes) -> Result<Bytes, ServiceError> {
+        let reader = match grant.caller {
+            Caller::User(user) => Some(user),
+            Caller::Address(_) | Caller::Nobody => None,
+        };
+        self.payers.of(reader).hold(answer)
     }
 }
