@@ -303,6 +303,7 @@ ROUTES = {
            "GET /api/experimental/viz/sessions/"),
     **rows("body", "commits", described, "POST /api/v2/files/", "GET /api/v2/files/{file_id}", "DELETE /api/v2/files/{file_id}",
            "PATCH /api/v2/upload/files/{file_id}/", "GET /api/v2/datasets/{dataset_id}", "DELETE /api/v2/datasets/{dataset_id}",
+           "GET /api/v2/datasets/{dataset_id}/jobs", "DELETE /api/v2/datasets/{dataset_id}/jobs/{job_id}",
            "POST /api/v2/upload/datasets/", "GET /api/v2/upload/datasets/{dataset_id}", "POST /api/v1/datasets/",
            "POST /api/v2/share/link/", "POST /etl", "POST /api/v2/datasets/{dataset_id}/python", "GET /api/experimental/viz/sessions/{session_id}/"),
     **rows("account", "parses", upload, "POST /api/v2/upload/files/{file_id}", "POST /api/v2/upload/datasets/{dataset_id}/nodes/{format}",
