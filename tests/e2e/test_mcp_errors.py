@@ -228,12 +228,16 @@ def test_a_right_that_cannot_be_checked_is_refused_until_it_can(large):
 def test_a_defect_of_the_data_folder_is_an_internal_error_and_says_no_more(large):
     server, _, agent = large
     mark = unique("mark")
-    many = [{"type": "Node", "filter_dict": {"id": {"type": "IsIn", "options": [mark] + [f"n{i}" for i in range(3000)]}}}]
-    agent.call("create_collection", session_id="large", name="many", gfql_operations=json.dumps(many))
+
+    def many(first):
+        ids = [first] + [f"n{i}" for i in range(20_000)]
+        return {"name": "many", "gfql_operations": json.dumps([{"type": "Node", "filter_dict": {"id": {"type": "IsIn", "options": ids}}}])}
+
+    agent.call("create_collection", session_id="large", **many(mark))
     new = {"name": "new", "gfql_operations": json.dumps(NODES)}
     with Damaged(server, mark):
-        # The right is known; the record in which the change is to be written cannot be read.
-        r = agent.ask("tools/call", {"name": "create_collection", "arguments": {"session_id": "large", **new}})
+        # The right is known; the step before, which the record is to take in with this one, cannot be read.
+        r = agent.ask("tools/call", {"name": "create_collection", "arguments": {"session_id": "large", **many("other")}})
         error = r.json()["error"]
         assert (r.status_code, error["code"]) == (500, -32603), r.text
         assert mark not in r.text and "blob" not in r.text and str(server.data) not in r.text, r.text
