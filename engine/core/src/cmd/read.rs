@@ -109,8 +109,9 @@ pub(super) struct InTurn<'a> {
 }
 
 /// Answers `call` with what `work` finds in the graphs of `wanted`, which are loaded first if need be and have all
-/// columns of the algorithms that their datasets name, out of a share of memory. The work runs on the threads of queries: in a quantum that ends it is given up and begun again later, and
-/// `caller` has one at a time. What is wrong with what was asked is the inner error.
+/// columns of the algorithms that their datasets name, out of a share of memory. The work runs on the threads of queries:
+/// in a quantum that ends it is given up and begun again later, and `caller` has one at a time. What is wrong with what was
+/// asked is the inner error.
 pub(super) fn read_in_turns<R: Send + 'static>(
     engine: &mut Engine,
     wanted: Vec<DatasetId>,

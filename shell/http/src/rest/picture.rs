@@ -19,7 +19,7 @@ use crate::shell::Shell;
 use crate::status::ApiError;
 
 const DOC: &str = "What the visualization shows, as the page draws it: with its filters, collections and looks. One picture of a \
-     visualization is drawn at a time and four of all; others are refused with 429. It ends when the caller hangs up.";
+     visualization is drawn at a time, one of an address without an account and four of an account; others are refused with 429. It ends when the caller hangs up.";
 const SHAPES_DOC: &str = "The same as shapes and texts, up to 20,000 visible nodes and edges.";
 
 pub(crate) const ROUTES: &[Route] = &[

@@ -47,6 +47,15 @@ impl Payer {
         let paid: Result<Vec<_>, _> = self.0.iter().map(|b| b.try_reserve(bytes)).collect();
         Ok(Paid(paid.map_err(ServiceError::Unpaid)?))
     }
+
+    /// The same bytes, paid for as long as they are held.
+    ///
+    /// # Errors
+    /// As [`Self::pay`].
+    pub(crate) fn hold(&self, bytes: Bytes) -> Result<Bytes, ServiceError> {
+        let paid = self.pay(bytes.len() as u64)?;
+        Ok(Bytes::from_owner(PaidBytes { bytes, _paid: paid }))
+    }
 }
 
 /// Bytes that are paid for until they are dropped.
@@ -58,17 +67,6 @@ struct PaidBytes {
 impl AsRef<[u8]> for PaidBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
-    }
-}
-
-impl Payer {
-    /// The same bytes, paid for as long as they are held.
-    ///
-    /// # Errors
-    /// As [`Self::pay`].
-    pub(crate) fn hold(&self, bytes: Bytes) -> Result<Bytes, ServiceError> {
-        let paid = self.pay(bytes.len() as u64)?;
-        Ok(Bytes::from_owner(PaidBytes { bytes, _paid: paid }))
     }
 }
 

@@ -224,16 +224,15 @@ async fn visible_of(
     set: Arc<FilterSet>,
     revision: u64,
 ) -> Result<Visible, EngineError> {
+    #[allow(clippy::cast_possible_truncation, reason = "it only tells frames apart")]
+    let revision = revision as u32;
     for pause in BUSY_PAUSES {
-        #[allow(clippy::cast_possible_truncation, reason = "it only tells frames apart")]
-        let visible = engine.filter(target.clone(), Arc::clone(&set), revision as u32).await;
-        match visible {
+        match engine.filter(target.clone(), Arc::clone(&set), revision).await {
             Err(EngineError::Busy { .. }) => tokio::time::sleep(pause).await,
             other => return other,
         }
     }
-    #[allow(clippy::cast_possible_truncation, reason = "it only tells frames apart")]
-    engine.filter(target.clone(), set, revision as u32).await
+    engine.filter(target.clone(), set, revision).await
 }
 
 /// Whether a document hides anything.
