@@ -43,8 +43,8 @@ class Attack:
         self.server, self.own, self.account = server, own, token
         self.r, self.token = random.Random(seed), token if random.Random(seed).random() < 0.5 else None
         self.dataset = own if self.token else "Karate"
-        self.session = "account" if self.token else "stranger"
-        self.operations, self.tools, self.seat, self.agent = server.operations, server.tools, server.seats[self.session], server.agent
+        self.session, self.seat = server.seats["account" if self.token else "stranger"]
+        self.operations, self.tools, self.agent = server.operations, server.tools, server.agent
 
     def values(self):
         return {"dataset_id": self.own, "session_id": self.session, "epoch": "1", "index": "1", "format": "csv", "slug": "mallory",
@@ -202,10 +202,14 @@ def serve(folder, memory):
     run_cli("user", "add", "mallory", "--password-stdin", "--data", folder / "data", input=PASSWORD + "\n")
     server = Server(folder / "data", "--memory", str(memory), "--query-seconds", str(QUERY_S), "--backend", "cpu",
                     "--account-bytes", str(256 * MIB)).start()
-    api = server.api("mallory", PASSWORD)
+    return anew(server)
+
+
+def anew(server):
+    """The account signed in, with a graph of its own, and what the families know."""
+    api, token = server.api("mallory", PASSWORD), server.token("mallory", PASSWORD)
     rows = "s,d,t\n" + "".join(f"n{i},n{i * 7 % 2000},text {i % 97}\n" for i in range(6000))
-    own = api.dataset([api.file(rows.encode(), "csv")["file_id"]])
-    return known(server, server.token("mallory", PASSWORD), own)
+    return known(server, token, api.dataset([api.file(rows.encode(), "csv")["file_id"]]))
 
 
 def known(server, token, own):
@@ -215,20 +219,48 @@ def known(server, token, own):
                          for method, operation in operations.items()}
     server.agent = Agent(server, token)
     server.tools = {tool["name"]: tool for tool in server.agent.result("tools/list")["tools"]}
+    for page in getattr(server, "pages", ()):
+        page.close()
     server.pages, server.seats = [], {}
-    for session, dataset, who in (("account", own, token), ("stranger", "Karate", None)):
+    for name, dataset, who in (("account", own, token), ("stranger", "Karate", None)):
+        session = f"{name}-{own[:8]}"
         page = stream_of(server, dataset, session, who)
         server.pages.append(page)
         hello = next(json.loads(p) for opcode, p in frames(page) if opcode == 1 and json.loads(p).get("t") == "hello")
-        server.seats[session] = hello["viewer"]
+        server.seats[name] = session, hello["viewer"]
     return server, token, own
+
+
+class Attacked:
+    """A server, the account's token and its dataset. A draw may sign the account out and delete the dataset: who asks for the
+    three gets new ones then."""
+
+    def __init__(self, folder):
+        self.all = serve(folder, MEMORY)
+
+    def __iter__(self):
+        server, token, own = self.all
+        there = requests.get(f"{server.url}/api/v2/datasets/{own}", headers={"Authorization": f"Bearer {token}"}, timeout=HANG_S)
+        if there.status_code != 200:
+            self.all = anew(server)
+        return iter(self.all)
 
 
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory):
-    server, token, own = serve(tmp_path_factory.mktemp("hostile"), MEMORY)
-    yield server, token, own
+    target = Attacked(tmp_path_factory.mktemp("hostile"))
+    yield target
+    server, *_ = target.all
     assert server.stop() == 0, server.output()
+
+
+def test_an_attack_that_deletes_its_own_graph_gets_another(attacked):
+    server, token, own = attacked
+    assert Attack(server, token, own, 1).ask("DELETE", f"/api/v2/datasets/{own}") in (200, 204)
+    _, token, new = attacked
+    assert new != own and list(attacked)[1:] == [token, new]
+    a = Attack(server, token, new, 1)
+    assert a.token and a.do([{"path": "look/pointSize", "value": 2}]) == 200, "the page of the account has its seat"
 
 
 def paths_of(attacked):
@@ -276,6 +308,8 @@ def test_no_draw_costs_more_than_its_budget(attacked):
     pid, began, wrong, seen, waits = server.process.pid, measured(server.process.pid), [], {}, []
     for number in range(DRAWS):
         key, row = drawn(f"{SEED}/{number}/row")
+        if server.process.poll() is None:
+            server, token, own = attacked
         a = Attack(server, token, own, f"{SEED}/{number}")
         cost, statuses, found = judged(pid, row, lambda: row.family(a, key))
         for status in statuses:
