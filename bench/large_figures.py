@@ -251,10 +251,10 @@ def figures(names, cache, old, folder):
         return Uploads({kind: (address, path.read_bytes()) for kind, (address, path) in kinds.items()})
 
     made = {
-        "pagerank": lambda: Large("pagerank", "", of, algorithm("pagerank", graphs(), 5)),
+        "pagerank": lambda: Large("pagerank", "", of, algorithm("pagerank", graphs(), 3)),
         "components": lambda: Large("components", "", of, algorithm("connected_components", graphs(), 20)),
         "louvain": lambda: Large("louvain", "", (*of, "quality"), algorithm("louvain", graphs(), 2, True)),
-        "leiden": lambda: Large("leiden", "", (*of, "quality"), algorithm("leiden", graphs(), 2, True)),
+        "leiden": lambda: Large("leiden", "", (*of, "quality"), algorithm("leiden", graphs(), 1, True)),
         "force_atlas2": lambda: Large("force_atlas2", "4 iterations", of, layout(graphs(), 4)),
         "social": social,
         "scans": scans,

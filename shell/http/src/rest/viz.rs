@@ -207,7 +207,8 @@ pub(crate) async fn positions(
 ) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
     let grant = grant(&shell, &req, &who).await?;
-    Ok(binary(answered(shell.service.sessions.positions(&grant, epoch)).await?))
+    let frame = answered(shell.service.sessions.positions(&grant, epoch)).await?;
+    Ok(binary(shell.service.sessions.hold_frame(&grant, frame).await?))
 }
 
 pub(crate) async fn node(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {

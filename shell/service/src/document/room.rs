@@ -153,10 +153,26 @@ impl Room {
         self.changed.send_replace(());
     }
 
-    /// Shows what filters leave visible.
+    /// Shows what filters leave visible to those who are there; it is found again for those who come when all have left.
     pub(crate) fn show(&self, own: Option<&str>, shown: Shown) {
-        self.with(own, |layer| layer.shown = Some(Arc::new(shown)));
+        let mut state = self.state.lock();
+        let State { shared, guests, .. } = &mut *state;
+        let layer = match own {
+            None => (!guests.is_empty()).then_some(shared),
+            Some(id) => guests.get_mut(id).map(|guest| &mut guest.own),
+        };
+        if let Some(layer) = layer {
+            layer.shown = Some(Arc::new(shown));
+        }
+        drop(state);
         self.tell();
+    }
+
+    /// Who pays for what filters leave visible: of a page with filters of its own, the page.
+    pub(crate) fn pays_for_shown(&self, own: Option<&str>) -> Payer {
+        let state = self.state.lock();
+        let guest = own.and_then(|id| state.guests.get(id));
+        guest.map_or_else(|| state.payer.clone(), |guest| guest.reader.clone())
     }
 
     /// Guests who have filters of their own.
@@ -198,7 +214,11 @@ pub struct Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.room.state.lock().guests.remove(&self.id);
+        let mut state = self.room.state.lock();
+        state.guests.remove(&self.id);
+        if state.guests.is_empty() {
+            state.shared.shown = None;
+        }
     }
 }
 

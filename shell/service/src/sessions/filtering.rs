@@ -14,7 +14,7 @@ use graphlume_types::Coded;
 use serde_json::{Map, Value, json};
 
 use super::{Sessions, ViewerGrant, no_session};
-use crate::document::{Change, Document, Held, Layer, Room, Shown};
+use crate::document::{Change, Document, Held, Layer, Payer, Room, Shown};
 use crate::error::ServiceError;
 
 /// What a rule means.
@@ -66,7 +66,8 @@ impl Sessions {
                     let _turn = room.finding().await;
                     visible_of(&engine, &target, Arc::new(set), revision).await
                 };
-                room.show(own, shown(revision, visible));
+                let visible = visible.map_err(ServiceError::from);
+                room.show(own, shown(revision, visible, &room.pays_for_shown(own)));
             }
         });
     }
@@ -277,9 +278,14 @@ fn filter_of(id: &str, held: &Held) -> Option<Filter> {
 }
 
 /// What pages are told of what is visible.
-fn shown(revision: u64, visible: Result<Visible, EngineError>) -> Shown {
-    let Visible { epoch, filtered, masks } = match visible {
-        Ok(visible) => visible,
+fn shown(revision: u64, visible: Result<Visible, ServiceError>, payer: &Payer) -> Shown {
+    // A bit for each element is much of a large graph: it is paid for until the last page was sent it.
+    let held = visible.and_then(|Visible { epoch, filtered, masks }| {
+        let frames = masks.into_iter().map(|mask| payer.hold(mask));
+        Ok((epoch, filtered, frames.collect::<Result<Vec<_>, _>>()?))
+    });
+    let (epoch, filtered, frames) = match held {
+        Ok(held) => held,
         Err(error) => {
             let counts = json!({
                 "t": "error", "slug": error.slug(),
@@ -298,7 +304,7 @@ fn shown(revision: u64, visible: Result<Visible, EngineError>) -> Shown {
         "t": "counts", "revision": revision, "nodes": filtered.nodes.len(),
         "edges": filtered.edges.len(), "filters": filters,
     });
-    Shown { epoch: Some(epoch), counts, frames: masks.into() }
+    Shown { epoch: Some(epoch), counts, frames }
 }
 
 fn form_of(rule: &Value) -> String {
@@ -326,15 +332,65 @@ fn rule_of_text(text: &str) -> Result<(String, Value), ServiceError> {
     })
 }
 
-/// What pages are told of filters, for the test that holds the page's types to it.
+/// What filters left visible, in a test.
 #[cfg(test)]
-pub(crate) fn samples() -> Vec<Value> {
+fn some_visible(mask: &'static [u8]) -> Visible {
     use graphlume_engine::{Bits, FilterCount, Filtered};
     let filters = vec![
         ("f".to_owned(), Ok(FilterCount { nodes: Some(3), edges: None })),
         ("g".to_owned(), Err(QueryError::no_column("a", "node", &["b"]))),
     ];
     let filtered = Filtered { nodes: Bits::new(5, &[1, 2, 4]), edges: Bits::new(2, &[]), filters };
-    let visible = Visible { epoch: 1, filtered, masks: [Vec::new().into(), Vec::new().into()] };
-    vec![shown(7, Ok(visible)).counts]
+    Visible { epoch: 1, filtered, masks: [mask.into(), mask.into()] }
+}
+
+/// What pages are told of filters, for the test that holds the page's types to it.
+#[cfg(test)]
+pub(crate) fn samples() -> Vec<Value> {
+    vec![shown(7, Ok(some_visible(&[])), &Payer::default()).counts]
+}
+
+#[cfg(test)]
+mod tests {
+    use graphlume_types::Budget;
+
+    use super::*;
+    use crate::document::{Actor, Author, Unwritten};
+
+    fn enter(room: &Arc<Room>, payer: &Payer) -> crate::document::Seat {
+        let author = Author { actor: Actor::Viewer, name: String::new(), orgs: [].into() };
+        room.enter(author, true, payer)
+    }
+
+    #[test]
+    fn what_is_visible_is_paid_for_until_the_last_page_has_left_and_was_sent_it() {
+        let memory = Budget::new("memory", 2_500);
+        let payer = Payer::new(vec![memory.clone()]);
+        let room = Room::new(Document::default(), true, payer.clone(), Unwritten::default());
+        let find = || shown(7, Ok(some_visible(&[7; 1_000])), &room.pays_for_shown(None));
+
+        // Nobody is there: it is not kept.
+        room.show(None, find());
+        assert_eq!(memory.used(), 0);
+
+        let (mut first, mut second) = (enter(&room, &payer), enter(&room, &payer));
+        room.show(None, find());
+        assert_eq!(memory.used(), 2_000);
+        let told = (first.pending(), second.pending());
+        assert_eq!(memory.used(), 2_000, "all are told the same bytes");
+        // What there is no memory for is said.
+        let refused = find();
+        assert!(refused.frames.is_empty() && refused.epoch.is_none(), "{refused:?}");
+        assert_eq!(refused.counts["t"], "error");
+        assert!(refused.counts["message"].as_str().unwrap().contains("memory"), "{refused:?}");
+
+        drop(first);
+        assert_eq!(memory.used(), 2_000);
+        drop(second);
+        assert_eq!(memory.used(), 2_000, "the pages have yet to be sent it");
+        drop(told);
+        assert_eq!(memory.used(), 0);
+        let mut later = enter(&room, &payer);
+        assert_eq!(later.pending().len(), 1, "the document alone");
+    }
 }

@@ -132,10 +132,28 @@ impl Sessions {
     /// # Errors
     /// [`ServiceError::Unpaid`].
     pub fn hold_answer(&self, grant: &ViewerGrant, answer: Bytes) -> Result<Bytes, ServiceError> {
-        let reader = match grant.caller {
-            Caller::User(user) => Some(user),
-            Caller::Address(_) | Caller::Nobody => None,
-        };
-        self.payers.of(reader).hold(answer)
+        self.payers.of(reader_of(grant)).hold(answer)
+    }
+
+    /// A frame about all nodes of a graph that was made for one request. The memory of the server pays for it until it was
+    /// sent, so that as many are on their way to slow readers as there is memory for.
+    ///
+    /// # Errors
+    /// [`ServiceError::Unpaid`].
+    pub async fn hold_frame(
+        &self,
+        grant: &ViewerGrant,
+        frame: Bytes,
+    ) -> Result<Bytes, ServiceError> {
+        let memory = Payer::new(vec![self.payers.memory.clone()]);
+        self.paid(reader_of(grant), || memory.hold(frame.clone())).await
+    }
+}
+
+/// The account that reads.
+const fn reader_of(grant: &ViewerGrant) -> Option<UserId> {
+    match grant.caller {
+        Caller::User(user) => Some(user),
+        Caller::Address(_) | Caller::Nobody => None,
     }
 }
