@@ -1,6 +1,7 @@
 //! Parquet, with the options `columns` and `row_groups`.
 
 mod footer;
+mod int96;
 #[cfg(test)]
 mod tests;
 
@@ -51,9 +52,9 @@ pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed
     let columns = options.texts("columns")?;
     let groups = row_groups(options)?;
     let read = || read(bytes, columns.as_deref(), groups, cx);
-    let table = catch_unwind(AssertUnwindSafe(read))
+    let (table, warnings) = catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(bad("its metadata contradicts its pages")))?;
-    Ok(Parsed::one(table, Vec::new()))
+    Ok(Parsed::one(table, warnings))
 }
 
 fn row_groups(options: Options<'_>) -> Result<Option<Vec<usize>>, IngestError> {
@@ -76,7 +77,7 @@ fn read(
     columns: Option<&[String]>,
     groups: Option<Vec<usize>>,
     cx: &ParseCx,
-) -> Result<Table, IngestError> {
+) -> Result<(Table, Vec<String>), IngestError> {
     footer::check(bytes)?;
     let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()).map_err(bad)?;
     let have = metadata.metadata().num_row_groups();
@@ -92,16 +93,16 @@ fn read(
         return Err(IngestError::too_large(message));
     }
     let roots = roots(&metadata, columns)?;
-    let job =
-        Job { bytes, metadata: &metadata, spent: AtomicU64::new(0), cx, meter: Meter::new(cx) };
+    let (metadata, warnings) = int96::fitted(&Job::new(bytes, &metadata, cx), &groups, &roots)?;
+    let job = Job::new(bytes, &metadata, cx);
     let schema = Arc::new(metadata.schema().project(&roots).map_err(bad)?);
     if roots.is_empty() || groups.is_empty() {
         let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
         if roots.is_empty() {
             let batch = RecordBatch::try_new_with_options(schema, Vec::new(), &options);
-            return Ok(Table::try_new(batch.map_err(bad)?)?);
+            return Ok((Table::try_new(batch.map_err(bad)?)?, warnings));
         }
-        return Ok(Table::concat(schema, &[])?);
+        return Ok((Table::concat(schema, &[])?, warnings));
     }
     // Each column of each group is read by itself, so that a file of one group keeps all threads busy.
     let count = roots.len();
@@ -122,7 +123,7 @@ fn read(
     });
     let columns = columns.collect::<Result<Vec<_>, IngestError>>()?;
     let batch = RecordBatch::try_new(schema, columns).map_err(bad)?;
-    Ok(Table::try_new(batch)?)
+    Ok((Table::try_new(batch)?, warnings))
 }
 
 /// What the parts of one file share.
@@ -135,7 +136,11 @@ struct Job<'a> {
     meter: Meter<'a>,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn new(bytes: &'a Bytes, metadata: &'a ArrowReaderMetadata, cx: &'a ParseCx) -> Self {
+        Self { bytes, metadata, spent: AtomicU64::new(0), cx, meter: Meter::new(cx) }
+    }
+
     /// Looks at the page headers of the column at `root` before the reader does.
     fn check_pages(&self, group: usize, root: usize) -> Result<(), IngestError> {
         let schema = self.metadata.parquet_schema();

@@ -151,3 +151,68 @@ fn a_page_that_claims_to_expand_beyond_its_compression_is_refused_at_once() {
         assert_eq!(table.num_rows(), 50, "{compression}");
     }
 }
+
+/// A file with a column `t` of INT96 as Spark writes it, without a schema of Arrow: days of the Julian calendar and nanoseconds.
+fn of_spark(times: &[Option<(u32, u64)>]) -> Bytes {
+    use parquet::data_type::{Int96, Int96Type};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    let schema = parse_message_type("message m { OPTIONAL INT96 t; }").unwrap();
+    let mut out = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut out, Arc::new(schema), Arc::default()).unwrap();
+    for group in times.chunks(2) {
+        let levels: Vec<i16> = group.iter().map(|t| i16::from(t.is_some())).collect();
+        let some = group.iter().flatten().map(|(day, nanos)| {
+            let mut time = Int96::new();
+            time.set_data(*nanos as u32, (*nanos >> 32) as u32, *day);
+            time
+        });
+        let mut rows = writer.next_row_group().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        let some: Vec<Int96> = some.collect();
+        column.typed::<Int96Type>().write_batch(&some, Some(&levels), None).unwrap();
+        column.close().unwrap();
+        rows.close().unwrap();
+    }
+    writer.close().unwrap();
+    out.into()
+}
+
+#[test]
+fn timestamps_of_spark_keep_their_dates_in_the_finest_unit_that_holds_them() {
+    use arrow_schema::{DataType, TimeUnit};
+
+    /// The Julian day of 1970-01-01.
+    const EPOCH: u32 = 2_440_588;
+    let parsed = |times: &[Option<(u32, u64)>]| {
+        let none = serde_json::Map::new();
+        let parsed = parse(&of_spark(times), Options(&none), &ParseCx::default()).unwrap();
+        let column = Arc::clone(parsed.tables[0].1.batch().column(0));
+        let whole = arrow_cast::cast(&column, &DataType::Int64).unwrap();
+        let whole: Int64Array = whole.as_any().downcast_ref::<Int64Array>().unwrap().clone();
+        (column.data_type().clone(), whole.iter().collect::<Vec<_>>(), parsed.warnings)
+    };
+    let day = 86_400_i64;
+    // Within 1677 to 2262 nothing is lost.
+    let near = parsed(&[Some((EPOCH + 1, 7)), None, Some((EPOCH - 2, 0))]);
+    let nanos = DataType::Timestamp(TimeUnit::Nanosecond, None);
+    let ns = 1_000_000_000;
+    assert_eq!(near, (nanos, vec![Some(day * ns + 7), None, Some(-2 * day * ns)], vec![]));
+    // 9999-12-31, 1500-06-01 and a time of today.
+    let us = 1_000_000;
+    let (far, old) = (2_932_896_i64, -171_513_i64);
+    let days = |d: i64| u32::try_from(i64::from(EPOCH) + d).unwrap();
+    let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let times = [Some((days(far), 0)), Some((days(old), 5_000)), None, Some((EPOCH, 1_000))];
+    let wide = vec![Some(far * day * us), Some(old * day * us + 5), None, Some(1)];
+    assert_eq!(parsed(&times), (micros.clone(), wide, vec![]));
+    // What microseconds cut is said.
+    let (kind, values, said) = parsed(&[Some((days(far), 1_001)), Some((EPOCH, 2_000))]);
+    assert_eq!((kind, values), (micros, vec![Some(far * day * us + 1), Some(2)]));
+    assert!(said[0].contains(r#"column "t""#) && said[0].contains("1 of its values"), "{said:?}");
+    // The last day that the type has.
+    let (kind, values, _) = parsed(&[Some((i32::MAX as u32, 0))]);
+    assert_eq!(kind, DataType::Timestamp(TimeUnit::Millisecond, None));
+    assert_eq!(values, vec![Some((i64::from(i32::MAX) - i64::from(EPOCH)) * day * 1_000)]);
+}
