@@ -116,6 +116,18 @@ fn is_lines_of_text(start: &[u8]) -> bool {
     first.is_some_and(|c| !b"{[".contains(c)) && start.contains(&b'\n') && !start.contains(&0)
 }
 
+/// Text in UTF-16 as UTF-8; the mark at its start tells the order of bytes.
+pub(crate) fn utf16(bytes: &Bytes, format: Format, cx: &ParseCx) -> Result<Bytes, IngestError> {
+    encoding::Encoding::Utf16.decode(bytes, cx).map_err(|e| match e {
+        IngestError::Malformed { row, .. } => {
+            let text =
+                "the data begin with the mark of UTF-16 and are not text in it: save them as UTF-8";
+            IngestError::Malformed { format, message: text.to_owned(), row, column: None }
+        }
+        other => other,
+    })
+}
+
 /// Reads a CSV.
 pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed, IngestError> {
     let dialect = Dialect::new(options)?;

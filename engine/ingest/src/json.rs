@@ -115,6 +115,15 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
 /// Reads a JSON document.
 pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed, IngestError> {
     let mut demands = demands(options)?;
+    // PowerShell and Notepad write it with a mark at the start.
+    let decoded;
+    let bytes = match bytes.get(..2) {
+        Some(b"\xff\xfe" | b"\xfe\xff") => {
+            decoded = crate::csv::utf16(bytes, Format::Json, cx)?;
+            &decoded
+        }
+        _ => bytes,
+    };
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];
         let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;

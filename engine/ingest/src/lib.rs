@@ -24,6 +24,7 @@ mod parquet;
 mod source;
 mod sql;
 mod work;
+mod writable;
 
 use std::fmt;
 use std::fs::File;
@@ -241,6 +242,7 @@ pub fn parse(recipe: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed
     cx.report(Stage::Parsing, 0, 0);
     let parsed = (format.spec().parse)(&bytes, Options(options), cx);
     let parsed = parsed.map_err(|e| e.hinted(&bytes))?;
+    writable::check(*format, &parsed)?;
     transform_tables(&recipe.sql, parsed, cx)
 }
 

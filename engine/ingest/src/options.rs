@@ -137,7 +137,8 @@ fn list_item(text: &str) -> Value {
     number.map_or_else(|| Value::from(text), Value::from)
 }
 
-/// Typed access to a map of options. Null counts as absent.
+/// Typed access to a map of options. Null counts as absent where that is what it means to pandas, too; see
+/// [`Options::is_null`] for the others.
 #[derive(Clone, Copy)]
 pub struct Options<'a>(pub &'a Map<String, Value>);
 
@@ -146,11 +147,25 @@ impl<'a> Options<'a> {
         self.0.get(name).filter(|v| !v.is_null())
     }
 
+    /// Whether null is given, which for some options is a value of its own.
+    pub fn is_null(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(Value::is_null)
+    }
+
+    /// Refuses null for an option whose default is not to have none; `instead` says what to send.
+    pub fn not_null(&self, name: &str, instead: &str) -> Result<(), IngestError> {
+        match self.is_null(name) {
+            true => Err(IngestError::option(name, format!("cannot be null: {instead}"))),
+            false => Ok(()),
+        }
+    }
+
     pub fn text(&self, name: &str) -> Result<Option<&'a str>, IngestError> {
         self.map(name, "must be text", Value::as_str)
     }
 
     pub fn bool(&self, name: &str, default: bool) -> Result<bool, IngestError> {
+        self.not_null(name, &format!("send true or false, or leave it out for {default}"))?;
         Ok(self.map(name, "must be true or false", Value::as_bool)?.unwrap_or(default))
     }
 

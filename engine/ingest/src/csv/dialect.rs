@@ -90,6 +90,9 @@ pub struct Dialect {
 
 impl Dialect {
     pub fn new(options: Options<'_>) -> Result<Self, IngestError> {
+        options.not_null("sep", "separators are not guessed; name it, such as \";\" or \"\\t\"")?;
+        options.not_null("quotechar", "send quoting 3 where quotes are text like all other")?;
+        options.not_null("decimal", "leave it out for a point")?;
         let mut warnings = Vec::new();
         let (syntax, pattern) = syntax(options, &mut warnings)?;
         let names = options.texts("names")?;
@@ -234,6 +237,8 @@ fn syntax(
 
 fn header(options: Options<'_>, named: bool) -> Result<Header, IngestError> {
     match options.get("header") {
+        // What `header=None` of pandas is in JSON.
+        None if options.is_null("header") => Ok(Header::None),
         None => Ok(if named { Header::None } else { Header::Row(0) }),
         Some(Value::Number(n)) if n.is_u64() => Ok(Header::Row(n.as_u64().unwrap_or(0))),
         Some(Value::String(s)) if s == "infer" => {

@@ -165,6 +165,8 @@ fn names_are_made_unique_and_never_empty() {
     assert_eq!(t.column_names(), ["a", "a.2", "Unnamed: 2", "a.1", "a.3"]);
     let t = read("1,2\n3,4\n", json!({"header": "none", "prefix": "c"}));
     assert_eq!((t.column_names(), t.num_rows()), (vec!["c0", "c1"], 2));
+    let t = read("1,2\n3,4\n", json!({"header": null}));
+    assert_eq!((t.column_names(), t.num_rows()), (vec!["0", "1"], 2), "pandas' header=None");
     let t = read("1,2\n3,4\n", json!({"names": ["x", "y"]}));
     assert_eq!((t.column_names(), t.num_rows()), (vec!["x", "y"], 2));
     let t = read("a,b\n3,4\n", json!({"names": ["x", "y"], "header": 0}));
@@ -575,4 +577,28 @@ fn repeated_names_are_refused_where_they_are_not_to_be_numbered() {
     assert_eq!(read("1,1\n", json!({"mangle_dupe_cols": false, "header": "none"})).num_cols(), 2);
     let on = json!({"mangle_dupe_cols": true});
     assert_eq!(read("a,a\n1,2\n", on).column_names(), ["a", "a.1"]);
+}
+
+#[test]
+fn null_is_what_it_is_to_pandas_or_refused_by_name() {
+    let plain = cells(&read("a,b\n1,2\n", Value::Null));
+    for name in [
+        "nrows",
+        "names",
+        "skiprows",
+        "comment",
+        "usecols",
+        "dtype",
+        "encoding",
+        "delimiter",
+        "thousands",
+        "escapechar",
+    ] {
+        assert_eq!(cells(&read("a,b\n1,2\n", json!({name: null}))), plain, "{name}");
+    }
+    for name in ["sep", "quotechar", "decimal", "doublequote", "na_filter", "skip_blank_lines"] {
+        let e = fails("a,b\n1,2\n", json!({name: null}));
+        assert_eq!((e.slug(), e.field()), ("invalid-option", Some(name)));
+        assert!(e.to_string().contains("cannot be null: "), "{e}");
+    }
 }

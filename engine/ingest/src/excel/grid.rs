@@ -44,6 +44,8 @@ impl Layout {
     pub fn new(options: Options<'_>) -> Result<Self, IngestError> {
         let wrong = || IngestError::option("header", "must be a row from 0, or \"none\"");
         let header = match options.get("header") {
+            // What `header=None` of pandas is in JSON.
+            None if options.is_null("header") => None,
             None => Some(0),
             Some(Value::String(word)) if word.eq_ignore_ascii_case("none") => None,
             Some(row) => Some(row.as_u64().and_then(small).ok_or_else(wrong)?),

@@ -240,3 +240,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn utf_16_is_read_by_the_mark_at_its_start() {
+    let text = "[{\"a\":1,\"b\":\"\u{e4}\u{1f600}\"},{\"a\":2,\"b\":null}]";
+    for big in [false, true] {
+        let unit = |u: u16| if big { u.to_be_bytes() } else { u.to_le_bytes() };
+        let bytes: Vec<u8> =
+            std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(unit).collect();
+        let none = serde_json::Map::new();
+        let read = |bytes: &[u8]| {
+            super::parse(&Bytes::copy_from_slice(bytes), Options(&none), &ParseCx::default())
+        };
+        let done = read(&bytes).unwrap();
+        assert_eq!(show(&done.tables[0].1), "a:int64 b:object\n1|\u{e4}\u{1f600}\n2|~");
+        let e = read(&bytes[..bytes.len() - 1]).unwrap_err();
+        assert!(e.slug() == "malformed-json" && e.to_string().contains("UTF-16"), "{e}");
+    }
+}

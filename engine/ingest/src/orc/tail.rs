@@ -44,6 +44,8 @@ impl Tail {
         let footer = codec.unpack(&bytes.slice(start..at))?;
         let footer = Footer::decode(footer).map_err(|_| bad("its footer is damaged"))?;
         check_types(&footer.types)?;
+        let mut footer = footer;
+        footer.types.iter_mut().for_each(give_digits);
         let mut out = Self { codec, footer, stripes: HashMap::new() };
         out.check_stripes(start as u64)?;
         // What is not needed for reading is not worth trusting.
@@ -121,6 +123,14 @@ impl Tail {
         out.extend_from_slice(&post);
         out.push(post.len() as u8);
         out.into()
+    }
+}
+
+/// Hive 0.11 knew decimals without a number of digits, and wrote the scale with each value. They get as many digits as there
+/// are, and the fraction that Hive gives them since.
+fn give_digits(t: &mut Type) {
+    if t.kind() == Kind::Decimal && t.precision() == 0 {
+        (t.precision, t.scale) = (Some(38), Some(18));
     }
 }
 

@@ -148,7 +148,10 @@ pub(super) fn result(
 ) -> Result<Value, Refusal> {
     let text = |text: String| json!({"content": [{"type": "text", "text": text}]});
     match done {
-        Ok(Ok(Outcome::Json(value))) => Ok(text(value.to_string())),
+        Ok(Ok(Outcome::Json(mut value))) => {
+            keep_digits(&mut value);
+            Ok(text(value.to_string()))
+        }
         Ok(Ok(Outcome::Text(plain))) => Ok(text(plain)),
         Ok(Ok(Outcome::Picture(png))) => {
             let data = BASE64.encode(&png);
@@ -162,6 +165,24 @@ pub(super) fn result(
             out["isError"] = json!(true);
             Ok(out)
         }
+    }
+}
+
+/// Writes whole numbers beyond 2^53 as texts of their digits: most clients read numbers of JSON as doubles, which have no place
+/// for the last of these digits, and an id with another digit is another node.
+fn keep_digits(value: &mut Value) {
+    /// The largest whole number up to which a double holds all.
+    const DOUBLE_MAX: u64 = 1 << 53;
+    match value {
+        Value::Number(n) => {
+            let size = n.as_u64().or_else(|| n.as_i64().map(i64::unsigned_abs));
+            if size.is_some_and(|size| size > DOUBLE_MAX) {
+                *value = Value::String(n.to_string());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(keep_digits),
+        Value::Object(members) => members.values_mut().for_each(keep_digits),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
 
@@ -309,5 +330,19 @@ mod tests {
         assert_eq!(picture["content"], json!([image]));
         let fine = result("t", Ok(Ok(Outcome::Json(json!({"a": 1}))))).unwrap();
         assert_eq!(text(&fine), json!({"a": 1}));
+    }
+
+    #[test]
+    fn whole_numbers_that_a_double_rounds_are_texts() {
+        let mut value = json!({"rows": [
+            {"id": 9_007_199_254_740_993_u64, "n": 9_007_199_254_740_992_u64, "f": 1e300, "t": "7"},
+            [i64::MIN, -9_007_199_254_740_992_i64, u64::MAX, null, true],
+        ]});
+        keep_digits(&mut value);
+        let kept = json!({"rows": [
+            {"id": "9007199254740993", "n": 9_007_199_254_740_992_u64, "f": 1e300, "t": "7"},
+            ["-9223372036854775808", -9_007_199_254_740_992_i64, "18446744073709551615", null, true],
+        ]});
+        assert_eq!(value, kept);
     }
 }

@@ -1,0 +1,115 @@
+"""Reports of the field on numbers, types and options that passed through a form which cannot hold them: each is exact now, or
+refused by name, or the loss is said."""
+
+import datetime
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+from agent import Agent
+
+FAR = [datetime.datetime(4000, 12, 31), datetime.datetime(9999, 12, 31), datetime.datetime(2024, 2, 29, 12), datetime.datetime(1500, 6, 1)]
+
+
+def parquet(table, **how):
+    out = io.BytesIO()
+    pq.write_table(table, out, **how)
+    return out.getvalue()
+
+
+def arrow(table):
+    out = io.BytesIO()
+    feather.write_feather(table, out, compression="uncompressed")
+    return out.getvalue()
+
+
+def refused(api, data, kind, **fields):
+    made = api("POST", "/api/v2/files/", json={"file_type": kind, **fields}).json()["file_id"]
+    r = api("POST", f"/api/v2/upload/files/{made}", data=data)
+    return r.json()
+
+
+def answer(api, dataset, query, form="json"):
+    r = api("POST", f"/api/v2/datasets/{dataset}/gfql/all", json={"gfql_query": query, "format": form})
+    assert r.status_code == 200, r.text
+    return r
+
+
+def test_dates_of_spark_are_those_that_were_written(alice):
+    table = pa.table({"s": ["x", "y", "z", "w"], "d": ["y", "z", "x", "x"], "until": pa.array(FAR, pa.timestamp("us")),
+                      "many": pa.array([[FAR[0]], [], None, FAR[1:]], pa.list_(pa.timestamp("us")))})
+    data = parquet(table, use_deprecated_int96_timestamps=True, store_schema=False)
+    record = alice.file(data, "parquet")
+    assert record["is_valid"] and record["errors"] == [], record
+    dataset = alice.dataset([record["file_id"]])
+    rows = answer(alice, dataset, "MATCH (a)-[e]->(b) RETURN a.id AS s, toString(e.until) AS until").json()
+    assert {row["s"]: row["until"][:10] for row in rows} == {"x": "4000-12-31", "y": "9999-12-31", "z": "2024-02-29", "w": "1500-06-01"}
+    r = alice("POST", f"/api/v2/datasets/{dataset}/gfql/edges", json={"gfql_query": [{"type": "Node"}, {"type": "Edge"}, {"type": "Node"}], "format": "parquet"})
+    back = pq.read_table(io.BytesIO(r.content)).select(["s", "until", "many"]).sort_by("s")
+    want = table.select(["s", "until", "many"]).sort_by("s")
+    assert back["until"].to_pylist() == want["until"].to_pylist() and back["many"].to_pylist() == want["many"].to_pylist()
+
+
+def test_header_none_of_pandas_is_null_in_json(alice):
+    data = b"2B,410,AER\n2B,411,ASF\n"
+    record = alice.file(data, "csv", parser_options={"header": None, "names": ["line", "s", "d"]})
+    dataset = alice.dataset([record["file_id"]])
+    assert answer(alice, dataset, "MATCH ()-[e]->() RETURN count(*) AS n").json() == [{"n": 2}]
+    record = alice.file(data, "csv", parser_options={"header": None})
+    assert [c["name"] for c in record["tables_schemas"][0]["columns"]] == ["0", "1", "2"] if "columns" in record["tables_schemas"][0] \
+        else json.dumps(record["tables_schemas"]).count('"2B"') == 0
+    said = refused(alice, data, "csv", parser_options={"sep": None})
+    assert "sep" in json.dumps(said) and "cannot be null" in json.dumps(said), said
+
+
+@pytest.mark.parametrize("mode", ["dense", "sparse"])
+def test_a_type_that_an_answer_cannot_write_is_refused_at_the_door(alice, mode):
+    kinds, values = pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])]
+    union = pa.UnionArray.from_sparse(kinds, values) if mode == "sparse" \
+        else pa.UnionArray.from_dense(kinds, pa.array([0, 0, 1], pa.int32()), values)
+    table = pa.table({"s": ["x", "y", "z"], "d": ["y", "z", "x"], "odd": union})
+    sink = io.BytesIO()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    said = refused(alice, sink.getvalue(), "arrow")
+    text = json.dumps(said)
+    assert '"odd\\' in text or "odd" in text
+    assert "a union" in text and "send a column for each of its types" in text, said
+
+
+def test_json_in_utf_16_is_read(alice):
+    text = json.dumps([{"s": "\u00e4", "d": "\U0001f600"}, {"s": "b", "d": "\u00e4"}], ensure_ascii=False)
+    for encoding in ("utf-16", "utf-16-be"):
+        mark = b"" if encoding == "utf-16" else b"\xfe\xff"
+        record = alice.file(mark + text.encode(encoding), "json")
+        dataset = alice.dataset([record["file_id"]])
+        assert sorted(row["id"] for row in answer(alice, dataset, "MATCH (n) RETURN n.id AS id").json()) == ["b", "\u00e4", "\U0001f600"]
+
+
+def test_an_agent_gets_ids_that_find_their_nodes(alice):
+    ids = [9007199254740993, 9007199254740995, 1972435959496572929, 7]
+    nodes = alice.file(("id,x\n" + "".join(f"{i},1\n" for i in ids)).encode(), "csv")["file_id"]
+    edges = alice.file(f"s,d\n{ids[0]},{ids[1]}\n{ids[2]},{ids[3]}\n".encode(), "csv")["file_id"]
+    dataset = alice.dataset([edges], [nodes], nodes={"node": "id"})
+    from live import Viewer
+    session = "field-2-agent"
+    viewer = Viewer(alice.server, dataset, session, headers=dict(alice.session.headers))
+    try:
+        viewer.until(lambda: viewer.graph)
+        agent = Agent(alice.server, alice.session.headers["Authorization"].removeprefix("Bearer "))
+
+        def ask(query):
+            called = agent.result("tools/call", {"name": "query_graph", "arguments": {
+                "session_id": session, "gfql_operations": query, "output_type": "nodes"}})
+            # As a client in JavaScript reads it: every number is a double.
+            return json.loads(called["content"][0]["text"], parse_int=float)
+        got = [row["id"] for row in ask("MATCH (n) RETURN n.id AS id")["rows"]]
+        assert sorted(map(str, got)) == sorted(["9007199254740993", "9007199254740995", "1972435959496572929", "7.0"])
+        for given in got[:3]:
+            digits = given if isinstance(given, str) else str(int(given))
+            assert ask(f"MATCH (n) WHERE n.id = {digits} RETURN n.id AS id")["rows"] == [{"id": given}]
+    finally:
+        viewer.close()
