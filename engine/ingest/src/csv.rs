@@ -117,7 +117,11 @@ fn is_lines_of_text(start: &[u8]) -> bool {
 }
 
 /// Text in UTF-16 as UTF-8; the mark at its start tells the order of bytes.
-pub(crate) fn utf16(bytes: &Bytes, format: Format, cx: &ParseCx) -> Result<Bytes, IngestError> {
+pub(crate) fn utf16(
+    bytes: &Bytes,
+    format: crate::Format,
+    cx: &ParseCx,
+) -> Result<Bytes, IngestError> {
     encoding::Encoding::Utf16.decode(bytes, cx).map_err(|e| match e {
         IngestError::Malformed { row, .. } => {
             let text =

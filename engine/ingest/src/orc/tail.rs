@@ -128,7 +128,7 @@ impl Tail {
 
 /// Hive 0.11 knew decimals without a number of digits, and wrote the scale with each value. They get as many digits as there
 /// are, and the fraction that Hive gives them since.
-fn give_digits(t: &mut Type) {
+pub(super) fn give_digits(t: &mut Type) {
     if t.kind() == Kind::Decimal && t.precision() == 0 {
         (t.precision, t.scale) = (Some(38), Some(18));
     }

@@ -149,10 +149,10 @@ fn types_that_run_in_circles_or_too_deep_are_refused() {
 #[test]
 fn decimals_of_hive_0_11_without_a_number_of_digits_get_all() {
     let mut old = a_type(Kind::Decimal, &[]);
-    give_digits(&mut old);
+    tail::give_digits(&mut old);
     assert_eq!((old.precision(), old.scale()), (38, 18));
     let mut new = Type { precision: Some(9), scale: Some(2), ..a_type(Kind::Decimal, &[]) };
-    give_digits(&mut new);
+    tail::give_digits(&mut new);
     assert_eq!((new.precision(), new.scale()), (9, 2));
 }
 
