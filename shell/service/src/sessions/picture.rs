@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{
-    PictureBackground, PictureFormat, PictureLabels, PictureLook, PictureRequest, PictureSettings,
-    PictureTheme, PictureWindow, backdrop,
+    EngineError, PictureBackground, PictureFormat, PictureLabels, PictureLook, PictureRequest,
+    PictureSettings, PictureTheme, PictureWindow, backdrop,
 };
 use graphlume_types::limits::{PICTURES_MAX, PICTURES_PER_USER_MAX};
-use graphlume_types::{Caller, SessionId};
+use graphlume_types::{Caller, CancelReason, Cancelled, SessionId};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -24,6 +24,9 @@ const WAIT: Duration = Duration::from_secs(10);
 /// How long a picture waits for the communities of a large graph, which are looked for once. The search goes on without
 /// it, so that a later picture finds them.
 const GROUPS_WAIT: Duration = Duration::from_secs(20);
+/// How long a picture may be drawn. Its thread has a low priority, so that on a machine whose cores are all taken a large one
+/// takes long; its caller is told then, and the drawing ends.
+const DRAW: Duration = Duration::from_secs(60);
 
 /// What a caller wants of a picture; what is left out follows the session.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -196,7 +199,8 @@ impl Sessions {
     ///
     /// # Errors
     /// A size that no picture may have; [`ServiceError::NotFound`] for the seat of a page that is gone;
-    /// [`ServiceError::Busy`] while another picture of the session is drawn; what loading the graph may answer.
+    /// [`ServiceError::Busy`] while another picture of the session is drawn; what loading the graph may answer; the end of
+    /// the time that one may take.
     pub async fn picture(
         &self,
         grant: &ViewerGrant,
@@ -222,7 +226,9 @@ impl Sessions {
             tokio::time::timeout(GROUPS_WAIT, groups).await.ok().and_then(Result::ok).flatten()
         };
         let _drawn = place.draw(grant.caller)?;
-        Ok(self.ctx.engine.picture(grant.target(), request).await?)
+        let drawing = self.ctx.engine.picture(grant.target(), request);
+        let over = EngineError::Cancelled(Cancelled(CancelReason::Deadline));
+        Ok(tokio::time::timeout(DRAW, drawing).await.unwrap_or(Err(over))?)
     }
 
     fn picture_request(
