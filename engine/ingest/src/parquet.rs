@@ -19,7 +19,6 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -81,7 +80,6 @@ fn read(
 ) -> Result<(Table, Vec<String>), IngestError> {
     footer::check(bytes)?;
     let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()).map_err(bad)?;
-    let metadata = without_zeros(metadata).map_err(bad)?;
     let have = metadata.metadata().num_row_groups();
     let groups = groups.unwrap_or_else(|| (0..have).collect());
     if let Some(wrong) = groups.iter().find(|g| **g >= have) {
@@ -126,26 +124,6 @@ fn read(
     let columns = columns.collect::<Result<Vec<_>, IngestError>>()?;
     let batch = RecordBatch::try_new(schema, columns).map_err(bad)?;
     Ok((Table::try_new(batch)?, warnings))
-}
-
-/// Older writers say that the dictionary of a column without one is at 0.
-fn without_zeros(metadata: ArrowReaderMetadata) -> parquet::errors::Result<ArrowReaderMetadata> {
-    let is_zero = |column: &ColumnChunkMetaData| column.dictionary_page_offset() == Some(0);
-    let groups = metadata.metadata().row_groups();
-    if !groups.iter().flat_map(RowGroupMetaData::columns).any(is_zero) {
-        return Ok(metadata);
-    }
-    let column = |column: &ColumnChunkMetaData| match is_zero(column) {
-        true => column.clone().into_builder().set_dictionary_page_offset(None).build(),
-        false => Ok(column.clone()),
-    };
-    let group = |group: &RowGroupMetaData| {
-        let columns = group.columns().iter().map(column).collect::<Result<_, _>>()?;
-        group.clone().into_builder().set_column_metadata(columns).build()
-    };
-    let groups = groups.iter().map(group).collect::<Result<_, _>>()?;
-    let file = metadata.metadata().as_ref().clone().into_builder().set_row_groups(groups).build();
-    ArrowReaderMetadata::try_new(Arc::new(file), ArrowReaderOptions::new())
 }
 
 /// What the parts of one file share.

@@ -43,6 +43,13 @@ pub(super) fn fitted(
         let field = Arc::clone(&fields[root]);
         // Seconds hold every value.
         let unit = finest(leaves.farthest(&read(job, groups, root, &leaves, TimeUnit::Second)?));
+        let unit = match unit {
+            // What Spark has is microseconds of 64 bits: days that it wrote beyond them wrap to what they were.
+            TimeUnit::Millisecond | TimeUnit::Second if is_of_spark(job.metadata) => {
+                TimeUnit::Microsecond
+            }
+            unit => unit,
+        };
         let whole = leaves.with_unit(&field, unit);
         if unit != TimeUnit::Nanosecond {
             let lost = leaves.lost(job, groups, root, unit)?;
@@ -61,6 +68,11 @@ pub(super) fn fitted(
     let metadata =
         if is_as_it_was { job.metadata.clone() } else { with_fields(job.metadata, fields)? };
     Ok((metadata, warnings))
+}
+
+fn is_of_spark(metadata: &ArrowReaderMetadata) -> bool {
+    let known = metadata.metadata().file_metadata().key_value_metadata();
+    known.is_some_and(|all| all.iter().any(|entry| entry.key.starts_with("org.apache.spark.")))
 }
 
 const fn words(unit: TimeUnit) -> &'static str {
@@ -138,7 +150,7 @@ impl Leaves {
                 let is_int96 = self.is_int96.get(*leaf).copied().unwrap_or_default();
                 *leaf += 1;
                 match other {
-                    DataType::Timestamp(_, zone) if is_int96 => {
+                    DataType::Timestamp(TimeUnit::Nanosecond, zone) if is_int96 => {
                         DataType::Timestamp(unit, zone.clone())
                     }
                     other => other.clone(),

@@ -152,15 +152,21 @@ fn a_page_that_claims_to_expand_beyond_its_compression_is_refused_at_once() {
     }
 }
 
-/// A file with a column `t` of INT96 as Spark writes it, without a schema of Arrow: days of the Julian calendar and nanoseconds.
-fn of_spark(times: &[Option<(u32, u64)>]) -> Bytes {
+/// A file with a column `t` of INT96, without a schema of Arrow: days of the Julian calendar and nanoseconds; with the mark of
+/// Spark or without.
+fn with_int96(times: &[Option<(u32, u64)>], of_spark: bool) -> Bytes {
     use parquet::data_type::{Int96, Int96Type};
+    use parquet::file::metadata::KeyValue;
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
 
     let schema = parse_message_type("message m { OPTIONAL INT96 t; }").unwrap();
     let mut out = Vec::new();
-    let mut writer = SerializedFileWriter::new(&mut out, Arc::new(schema), Arc::default()).unwrap();
+    let mark = KeyValue::new("org.apache.spark.version".to_owned(), "3.4.3".to_owned());
+    let marks = of_spark.then(|| vec![mark]);
+    let properties = WriterProperties::builder().set_key_value_metadata(marks).build();
+    let mut writer =
+        SerializedFileWriter::new(&mut out, Arc::new(schema), Arc::new(properties)).unwrap();
     for group in times.chunks(2) {
         let levels: Vec<i16> = group.iter().map(|t| i16::from(t.is_some())).collect();
         let some = group.iter().flatten().map(|(day, nanos)| {
@@ -185,14 +191,16 @@ fn timestamps_of_spark_keep_their_dates_in_the_finest_unit_that_holds_them() {
 
     /// The Julian day of 1970-01-01.
     const EPOCH: u32 = 2_440_588;
-    let parsed = |times: &[Option<(u32, u64)>]| {
+    let parsed_of = |times: &[Option<(u32, u64)>], of_spark: bool| {
         let none = serde_json::Map::new();
-        let parsed = parse(&of_spark(times), Options(&none), &ParseCx::default()).unwrap();
+        let bytes = with_int96(times, of_spark);
+        let parsed = parse(&bytes, Options(&none), &ParseCx::default()).unwrap();
         let column = Arc::clone(parsed.tables[0].1.batch().column(0));
         let whole = arrow_cast::cast(&column, &DataType::Int64).unwrap();
         let whole: Int64Array = whole.as_any().downcast_ref::<Int64Array>().unwrap().clone();
         (column.data_type().clone(), whole.iter().collect::<Vec<_>>(), parsed.warnings)
     };
+    let parsed = |times: &[Option<(u32, u64)>]| parsed_of(times, false);
     let day = 86_400_i64;
     // Within 1677 to 2262 nothing is lost.
     let near = parsed(&[Some((EPOCH + 1, 7)), None, Some((EPOCH - 2, 0))]);
@@ -214,5 +222,10 @@ fn timestamps_of_spark_keep_their_dates_in_the_finest_unit_that_holds_them() {
     // The last day that the type has.
     let (kind, values, _) = parsed(&[Some((i32::MAX as u32, 0))]);
     assert_eq!(kind, DataType::Timestamp(TimeUnit::Millisecond, None));
-    assert_eq!(values, vec![Some((i64::from(i32::MAX) - i64::from(EPOCH)) * day * 1_000)]);
+    let last = i64::from(i32::MAX) - i64::from(EPOCH);
+    assert_eq!(values, vec![Some(last * day * 1_000)]);
+    // Spark has microseconds, which its days beyond them wrap to.
+    let (kind, values, said) = parsed_of(&[Some((i32::MAX as u32, 5_000))], true);
+    assert_eq!(kind, DataType::Timestamp(TimeUnit::Microsecond, None));
+    assert_eq!((values, said), (vec![Some((last * day).wrapping_mul(us) + 5)], vec![]));
 }
