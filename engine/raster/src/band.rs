@@ -22,7 +22,19 @@ pub(crate) enum Mode {
 
 impl Band {
     pub(crate) fn new(first: usize, rows: usize, columns: usize, scale: f32) -> Self {
-        Self { first, rows, columns, scale, pixels: vec![[0.0; 4]; rows * columns] }
+        Self::within(Vec::new(), [first, rows], columns, scale)
+    }
+
+    /// Rows without ink in memory that was used before.
+    pub(crate) fn within(
+        mut pixels: Vec<[f32; 4]>,
+        [first, rows]: [usize; 2],
+        columns: usize,
+        scale: f32,
+    ) -> Self {
+        pixels.clear();
+        pixels.resize(rows * columns, [0.0; 4]);
+        Self { first, rows, columns, scale, pixels }
     }
 
     /// Whether something between two rows of the page may be in the band.

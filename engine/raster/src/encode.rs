@@ -47,25 +47,40 @@ pub(crate) fn rows(
     let over = stamps(&sheet.marks, settings.scale as f32);
     let height = settings.pixels()[1] as usize;
     let bands: Vec<usize> = (0..height).step_by(ROWS).collect();
+    // Memory of bands that were written, for the next: fresh pages cost as much as drawing what has no ink.
+    let mut spare: Vec<Vec<[f32; 4]>> = Vec::new();
     for some in bands.chunks(rayon::current_num_threads().max(1)) {
-        let drawn: Vec<Vec<u8>> = some
+        spare.resize_with(some.len(), Vec::new);
+        let drawn: Vec<(Vec<u8>, Vec<[f32; 4]>)> = some
             .par_iter()
-            .map(|first| {
+            .zip(std::mem::take(&mut spare))
+            .map(|(first, pixels)| {
                 cancel.check()?;
-                let mut band = sheet.band(*first, ROWS.min(height - first), cancel)?;
+                let rows = ROWS.min(height - first);
+                let mut band = sheet.band(*first, rows, pixels, cancel)?;
                 over.iter().for_each(|stamp| stamp.put(&mut band));
-                Ok(bytes(&band))
+                Ok((bytes(&band), band.pixels))
             })
             .collect::<Result<_, RasterError>>()?;
-        drawn.iter().try_for_each(|rows| write(rows))?;
+        for (rows, pixels) in drawn {
+            write(&rows)?;
+            spare.push(pixels);
+        }
     }
     Ok(())
 }
 
 impl Sheet<'_> {
-    fn band(&self, first: usize, rows: usize, cancel: &CancelToken) -> Result<Band, RasterError> {
+    /// Draws some rows; `pixels` is memory that they may have.
+    fn band(
+        &self,
+        first: usize,
+        rows: usize,
+        pixels: Vec<[f32; 4]>,
+        cancel: &CancelToken,
+    ) -> Result<Band, RasterError> {
         let columns = self.settings.pixels()[0] as usize;
-        let mut band = Band::new(first, rows, columns, self.settings.scale as f32);
+        let mut band = Band::within(pixels, [first, rows], columns, self.settings.scale as f32);
         let scale = match &self.strokes {
             Some(strokes) => {
                 self.draw(&mut band, strokes, self.pieces, 1.0, Mode::Sum);

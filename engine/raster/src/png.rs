@@ -43,11 +43,17 @@ impl Writer {
     pub(crate) fn rows(&mut self, pixels: &[u8]) -> io::Result<()> {
         let bytes = self.channels;
         for row in pixels.chunks_exact(4 * self.width) {
-            let mut kept = vec![0; bytes * self.width];
-            for (to, pixel) in kept.chunks_exact_mut(bytes).zip(row.as_chunks::<4>().0) {
-                to.copy_from_slice(&pixel[..bytes]);
-            }
-            let row = kept;
+            let row = if bytes == 4 {
+                row.to_vec()
+            } else {
+                let mut kept = vec![0; 3 * self.width];
+                for (to, [r, g, b, _]) in
+                    kept.as_chunks_mut::<3>().0.iter_mut().zip(row.as_chunks::<4>().0)
+                {
+                    *to = [*r, *g, *b];
+                }
+                kept
+            };
             let (filter, best) = self.best(&row, bytes);
             self.packed.write_all(&[filter])?;
             self.packed.write_all(&best)?;
