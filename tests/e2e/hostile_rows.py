@@ -37,6 +37,9 @@ BUDGETS = {
     "query": Budget(MEMORY / MIB + 100, 2, 2 * QUERY_S),
     # The document of a session, its history and what watchers change for themselves.
     "document": Budget(48, 8, 1.0),
+    # A change of the document with rules, which are looked at before it is made: one that is a query takes a share of the
+    # memory of graphs, and waits for its turn.
+    "rule": Budget(0.75 * MEMORY / MIB, 8, 2 * QUERY_S),
     # The pixels of a picture.
     "picture": Budget(200, 1, 4.0),
     # The bytes of the account: bodies are on the disk, parsed in processes of their own.
@@ -323,14 +326,15 @@ ROUTES = {
     **rows("body", "tools", rpc, "POST /mcp"),
 }
 # By the first part of the path; those of encodings and looks are named each.
-PATHS = {root: Row("document", "the session", entry) for root in (
-    "filters/<id>", "prune_orphans", "collections/<id>", "collapsed/<id>", "pins/<node>", "settings/<knob of the layout>",
+PATHS = {root: Row("rule", "queries", entry) for root in ("filters/<id>", "collections/<id>", "collapsed/<id>")} | {
+    root: Row("document", "the session", entry) for root in (
+    "prune_orphans", "pins/<node>", "settings/<knob of the layout>",
     *(f"encodings/{axis}.{what}" for axis in ("node", "edge") for what in ("color", "size", "opacity", "icon")), "encodings/node.axis",
     *(f"look/{name}" for name in (
         "background", "edgeCurvature", "edgeOpacity", "edgeSize", "labelBackground", "labelColor", "labelEnabled", "labelHighlightEnabled",
         "labelInspectorEnabled", "labelLabelPOI", "labelOpacity", "labelPOI", "labelPOIMax", "labelPropertiesEnabled", "labelShowActions",
         "neighborhoodHighlight", "neighborhoodHighlightHops", "pointOpacity", "pointSize", "pointStrokeWidth", "showArrows", "showToolbar")))}
-MESSAGES = {name: Row("stream", "the session", message) for name in SAID}
+MESSAGES = {name: Row("stream", "the session", message) for name in SAID} | {"Do": Row("rule", "queries", message)}
 TOOLS = {
     **rows("query", "queries", tool, "query_graph", "create_collection", "update_collection"),
     **rows("picture", "pictures", tool, "get_picture"),
