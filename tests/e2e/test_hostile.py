@@ -232,8 +232,8 @@ def known(server, token, own):
 
 
 class Attacked:
-    """A server, the account's token and its dataset. A draw may sign the account out and delete the dataset: who asks for the
-    three gets new ones then."""
+    """A server, the account's token and its dataset. A draw may delete the dataset: who asks for the three gets
+    new ones then."""
 
     def __init__(self, folder):
         self.all = serve(folder, MEMORY)

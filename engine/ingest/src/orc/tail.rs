@@ -42,9 +42,8 @@ impl Tail {
         let footer_len = usize::try_from(post.footer_length()).map_err(|_| cut())?;
         let start = at.checked_sub(footer_len).ok_or_else(cut)?;
         let footer = codec.unpack(&bytes.slice(start..at))?;
-        let footer = Footer::decode(footer).map_err(|_| bad("its footer is damaged"))?;
+        let mut footer = Footer::decode(footer).map_err(|_| bad("its footer is damaged"))?;
         check_types(&footer.types)?;
-        let mut footer = footer;
         footer.types.iter_mut().for_each(give_digits);
         let mut out = Self { codec, footer, stripes: HashMap::new() };
         out.check_stripes(start as u64)?;
