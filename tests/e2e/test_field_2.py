@@ -4,11 +4,15 @@ refused by name, or the loss is said."""
 import datetime
 import io
 import json
+import re
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from agent import Agent
+from conftest import counted
+from live import Viewer, bits, until_at_rest
 
 FAR = [datetime.datetime(4000, 12, 31), datetime.datetime(9999, 12, 31), datetime.datetime(2024, 2, 29, 12), datetime.datetime(1500, 6, 1)]
 
@@ -88,7 +92,6 @@ def test_an_agent_gets_ids_that_find_their_nodes(alice):
     nodes = alice.file(("id,x\n" + "".join(f"{i},1\n" for i in ids)).encode(), "csv")["file_id"]
     edges = alice.file(f"s,d\n{ids[0]},{ids[1]}\n{ids[2]},{ids[3]}\n".encode(), "csv")["file_id"]
     dataset = alice.dataset([edges], [nodes], nodes={"node": "id"})
-    from live import Viewer
     session = "field-2-agent"
     viewer = Viewer(alice.server, dataset, session, headers=dict(alice.session.headers))
     try:
@@ -107,3 +110,88 @@ def test_an_agent_gets_ids_that_find_their_nodes(alice):
             assert ask(f"MATCH (n) WHERE n.id = {digits} RETURN n.id AS id")["rows"] == [{"id": given}]
     finally:
         viewer.close()
+
+
+def test_hashes_of_64_bits_are_as_many_as_there_are(alice):
+    far = [2**63 + 5, 2**63 + 6, 2**63 + 7, 2**64 - 1]
+    sink = io.BytesIO()
+    table = pa.table({"id": pa.array(far, pa.uint64()), "h": pa.array(far, pa.uint64()), "name": list("ABCD")})
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    nodes = alice.file(sink.getvalue(), "arrow")["file_id"]
+    edges = alice.file(f"s,d\n{far[0]},{far[1]}\n{far[1]},{far[2]}\n".encode(), "csv")["file_id"]
+    dataset = alice.dataset([edges], [nodes], nodes={"node": "id"})
+
+    def ask(query, form="json", **params):
+        body = {"gfql_query": query, "format": form, **({"params": params} if params else {})}
+        r = alice("POST", f"/api/v2/datasets/{dataset}/gfql/nodes", json=body)
+        assert r.status_code == 200, r.text
+        return r
+    assert ask("MATCH (n) RETURN count(DISTINCT n.h) AS n").json() == [{"n": 4}]
+    assert ask("MATCH (x),(y) WHERE x.h = y.h RETURN count(*) AS n").json() == [{"n": 4}]
+    assert ask("MATCH (x {name:'A'}),(y {name:'B'}) RETURN x.h = y.h AS same, x.h < y.h AS less").json() == [{"same": False, "less": True}]
+    assert sorted(row["id"] for row in ask("MATCH (n) RETURN n.id AS id").json()) == far
+    assert ask("MATCH (n {h: $p}) RETURN n.name AS name", p=far[0]).json() == [{"name": "A"}]
+    assert ask("MATCH (n) WHERE n.h IN $p RETURN n.name AS name ORDER BY n.h DESC", p=[far[3], far[1]]).json() == [{"name": "D"}, {"name": "B"}]
+    assert ask("MATCH (n) WHERE n.h > $p RETURN n.name AS name ORDER BY name", p=far[1]).json() == [{"name": "C"}, {"name": "D"}]
+    assert ask("MATCH (n) RETURN max(n.h) AS most, min(n.h) AS least").json() == [{"most": far[3], "least": far[0]}]
+    assert ask("MATCH (n {name: 'D'}) RETURN n.h - 1 AS less, toString(n.h) AS text, toInteger('18446744073709551615') = n.h AS same").json() \
+        == [{"less": far[3] - 1, "text": str(far[3]), "same": True}]
+    refused = alice("POST", f"/api/v2/datasets/{dataset}/gfql/nodes",
+                    json={"gfql_query": "MATCH (n) RETURN sum(n.h) AS s", "format": "json"})
+    assert refused.status_code == 400 and "64 bits" in refused.text, refused.text
+    back = pq.read_table(io.BytesIO(ask("MATCH (n) RETURN n.h AS h ORDER BY n.h", "parquet").content))
+    assert back["h"].type == pa.uint64() and back["h"].to_pylist() == far
+
+    def named(query):
+        return sorted(row["name"] for row in ask(query).json())
+    step = {"type": "Node", "filter_dict": {"h": far[0]}}
+    assert named([step]) == ["A"]
+    assert named([step, {"type": "Edge", "direction": "forward", "hops": 1}, {"type": "Node"}]) == ["A", "B"]
+    for kind, bound, want in (("GT", far[0], "BCD"), ("GE", far[0], "ABCD"), ("LT", far[2], "AB"), ("NE", far[0], "BCD"), ("EQ", far[3], "D")):
+        assert named([{"type": "Node", "filter_dict": {"h": {"type": kind, "val": bound}}}]) == list(want), kind
+    assert named([{"type": "Node", "filter_dict": {"h": {"type": "IsIn", "options": [far[1], far[3], 5]}}}]) == ["B", "D"]
+    assert named([{"type": "Node", "filter_dict": {"h": {"type": "Between", "lower": far[1], "upper": far[2]}}}]) == ["B", "C"]
+    assert named([{"type": "Node"}, {"type": "Call", "function": "rows", "params": {}},
+                  {"type": "Call", "function": "where_rows", "params": {"expr": f"h = {far[2]}"}}]) == ["C"]
+
+
+def test_moments_of_today_as_coordinates_keep_their_distances(alice):
+    def picture(origin):
+        at = [(1764200000000 - origin + 20000 * i, 40000 * (i % 3)) for i in range(6)]
+        nodes = "id,t,y\n" + "".join(f"e{i},{x},{y}\n" for i, (x, y) in enumerate(at))
+        edges = "s,d\n" + "".join(f"e{i},e{i + 1}\n" for i in range(5))
+        dataset = alice.dataset([alice.file(edges.encode(), "csv")["file_id"]], [alice.file(nodes.encode(), "csv")["file_id"]],
+                                nodes={"node": "id", "node_x": "t", "node_y": "y"})
+        page = alice("GET", f"/graph/graph.html?dataset={dataset}&play=0")
+        session = re.search("session=([0-9a-f]+)", page.url).group(1)
+        viewer = Viewer(alice.server, dataset, session, headers=dict(alice.session.headers))
+        until_at_rest(viewer)
+        epoch = viewer.graph["epoch"]
+        r = alice("GET", f"/viz/{session}/{epoch}/positions.bin", params={"dataset": dataset})
+        places = np.frombuffer(r.content[48:], "<f4").reshape(-1, 2)
+        r = alice("POST", f"/viz/{session}/export", params={"dataset": dataset, "table": "nodes", "format": "json"},
+                  json={"nodes": bits(range(6), 6)})
+        rows = sorted(r.json(), key=lambda row: row["id"])
+        notices, underlay = viewer.graph["notices"], viewer.graph["underlay"]
+        viewer.close()
+        return at, places, rows, notices, underlay
+    at, places, rows, notices, underlay = picture(0)
+    plain = picture(1764200000000)
+    assert np.array_equal(places - places[0], plain[1] - plain[1][0]), "as with the origin subtracted by hand"
+    assert len({tuple(p) for p in places}) == 6
+    assert [(row["x"], row["y"]) for row in rows] == at, "what leaves has the coordinates of the data"
+    assert notices == [] and "origin" in underlay and "origin" not in plain[4]
+    assert (places[:, 0].astype(float) + underlay["origin"][0]).tolist() == [x for x, _ in at]
+
+
+def test_coordinates_that_32_bits_cannot_tell_apart_are_said(alice):
+    nodes = "id,x,y\n" + "".join(f"n{i},{1e12 * i},0\n" for i in range(9)) + "near,7000000000001,0\n"
+    edges = "s,d\n" + "".join(f"n{i},n{i + 1}\n" for i in range(8))
+    made = alice("POST", "/api/v2/upload/datasets/", json={
+        "name": "near", "metadata": {}, "edge_files": [alice.file(edges.encode(), "csv")["file_id"]],
+        "node_files": [alice.file(nodes.encode(), "csv")["file_id"]],
+        "node_encodings": {"bindings": {"node": "id", "node_x": "x", "node_y": "y"}},
+        "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}}).json()["data"]
+    [said] = [n for n in counted(alice, made["dataset_id"])["notices"] if n["slug"] == "positions-fall-together"]
+    assert said["count"] == 2 and "subtract an origin" in said["text"], said

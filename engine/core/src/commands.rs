@@ -98,6 +98,7 @@ commands! {
     Find = cmd::facets::Find,
     Picture = cmd::picture::Picture,
     Positions = cmd::positions::Positions,
+    Origin = cmd::origin::Origin,
     ListJobs = cmd::jobs::ListJobs,
     CancelJob = cmd::jobs::CancelJob,
     AwaitJobs = cmd::jobs::AwaitJobs,

@@ -43,6 +43,8 @@ pub struct SceneFrames {
     pub icons: Vec<Bytes>,
     /// Whether a label or a title of the edges is bound.
     pub edges_named: bool,
+    /// What was subtracted from the coordinates of the data (see [`Scene::origin`]).
+    pub origin: [f64; 2],
     /// What lies under the edges (see [`Scene::underlay`]).
     pub underlay: Value,
     /// What the colours and sizes mean.
@@ -284,6 +286,7 @@ pub(crate) fn scene_frames(
         edge_size: edge_width.map(|w| wire::encode_size(stamp, Axis::Edge, &drawn(w, order))),
         icons: scene.icons.iter().map(|layer| icon_frame(layer, stamp, order)).collect(),
         edges_named: scene.edges_named,
+        origin: scene.origin,
         underlay: scene.underlay.clone(),
         legend: scene.legend.clone(),
     }

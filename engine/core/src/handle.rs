@@ -418,6 +418,15 @@ impl EngineHandle {
         self.call(cmd::positions::Positions { target: target.into(), epoch }).await
     }
 
+    /// What was subtracted from the coordinates of the data where they are far from zero: a position and this is a place of
+    /// the data.
+    ///
+    /// # Errors
+    /// [`EngineError::NotLoaded`] before the first positions.
+    pub async fn origin(&self, target: impl Into<Target>) -> Result<[f64; 2], EngineError> {
+        self.call(cmd::origin::Origin { target: target.into() }).await
+    }
+
     /// Starts loading the dataset unless it is resident; tries again at once when it waited for data
     /// or had failed. Answers when the load has been started.
     ///

@@ -128,7 +128,7 @@ impl ColumnReader {
             column => match column.get(row) {
                 None => Value::NULL,
                 Some(Canon::Int(v)) => Value::int(v),
-                Some(Canon::UInt(v)) => Value::float(v as f64),
+                Some(Canon::UInt(v)) => Value::uint(v),
                 Some(Canon::Float(bits)) => Value::float(f64::from_bits(bits)),
                 Some(Canon::Bool(v)) => Value::bool(v),
                 Some(Canon::Text(v) | Canon::Compound(v)) => Value::text(v),

@@ -182,6 +182,7 @@ fn plain(value: &Value) -> String {
     match value {
         Value::Scalar(Scalar::Text(v)) => v.to_string(),
         Value::Scalar(Scalar::Int(v)) => v.to_string(),
+        Value::Scalar(Scalar::UInt(v)) => v.to_string(),
         Value::Scalar(Scalar::Float(v)) => v.to_string(),
         Value::Scalar(Scalar::Bool(v)) => v.to_string(),
         _ => String::new(),
@@ -288,6 +289,7 @@ impl GraphView {
     pub(crate) fn find(&self, id: &Value, cancel: &CancelToken) -> Res<Option<u32>> {
         let canon = match id {
             Value::Scalar(Scalar::Int(v)) => Some(Canon::Int(*v)),
+            Value::Scalar(Scalar::UInt(v)) => Some(Canon::UInt(*v)),
             Value::Scalar(Scalar::Float(v)) => graphlume_graph::canon::of_f64(*v),
             Value::Scalar(Scalar::Text(v)) => Some(Canon::Text(v)),
             Value::Scalar(Scalar::Bool(v)) => Some(Canon::Bool(*v)),

@@ -253,6 +253,8 @@ impl<'a> Lexer<'a> {
 
     fn too_big(&self, start: usize) -> QueryError {
         let text = self.text.get(start..self.at).unwrap_or_default();
-        syntax(self.text, start, format!("{text} does not fit into 64 bits"))
+        syntax(self.text, start, format!("{text} does not fit into 64 bits")).suggest(
+            "give a whole number above 9223372036854775807 as a parameter, or as toInteger('...')",
+        )
     }
 }

@@ -40,6 +40,7 @@
 //! | `answer` | results as values, as a table and as JSON |
 
 mod answer;
+mod answer_column;
 mod ast;
 mod bind;
 mod column_reader;

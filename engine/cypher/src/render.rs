@@ -30,6 +30,9 @@ fn write_value(view: &GraphView, value: &Value, out: &mut String) {
         Value::Scalar(Scalar::Int(v)) => {
             let _ = write!(out, "{v}");
         }
+        Value::Scalar(Scalar::UInt(v)) => {
+            let _ = write!(out, "{v}");
+        }
         Value::Scalar(Scalar::Float(v)) => out.push_str(&float(*v)),
         Value::Scalar(Scalar::Text(text)) => quote(text, out),
         Value::List(list) => {

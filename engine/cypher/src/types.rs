@@ -66,7 +66,7 @@ impl Ty {
         match value {
             Value::Scalar(Scalar::Null) => Self::NULL,
             Value::Scalar(Scalar::Bool(_)) => Self::BOOL,
-            Value::Scalar(Scalar::Int(_)) => Self::INT,
+            Value::Scalar(Scalar::Int(_) | Scalar::UInt(_)) => Self::INT,
             Value::Scalar(Scalar::Float(_)) => Self::FLOAT,
             Value::Scalar(Scalar::Text(_)) => Self::TEXT,
             Value::List(_) => Self::LIST,

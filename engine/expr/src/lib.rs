@@ -33,6 +33,7 @@ mod test;
 #[allow(clippy::unwrap_used)]
 mod tests;
 mod text;
+mod times;
 mod vector;
 
 pub use best::best;
@@ -55,6 +56,7 @@ pub use table_job::{
 pub use temporal::{Temporal, Zoned, write_fraction};
 pub use test::Test;
 pub use text::TextTest;
+pub use times::times;
 pub use vector::{Rows, Unfit, VECTOR_ROWS, Values, Vector, truth};
 
 /// What an absent column means.

@@ -21,6 +21,8 @@ pub enum Scalar {
     Bool(bool),
     /// A whole number.
     Int(i64),
+    /// A whole number above the largest [`Scalar::Int`]; [`Scalar::uint`] keeps to that.
+    UInt(u64),
     /// A number.
     Float(f64),
     /// Text.
@@ -48,22 +50,47 @@ impl Scalar {
         Self::Text(text.into())
     }
 
+    /// A whole number without a sign.
+    #[must_use]
+    #[inline]
+    pub const fn uint(v: u64) -> Self {
+        if v <= i64::MAX as u64 { Self::Int(v as i64) } else { Self::UInt(v) }
+    }
+
+    /// A whole number; `None` for what neither an `i64` nor a `u64` holds.
+    #[must_use]
+    pub fn of_whole(v: i128) -> Option<Self> {
+        i64::try_from(v).map(Self::Int).or_else(|_| u64::try_from(v).map(Self::UInt)).ok()
+    }
+
+    /// A whole number, exactly; `None` for everything else, floats too.
+    #[must_use]
+    #[inline]
+    pub const fn as_whole(&self) -> Option<i128> {
+        match self {
+            Self::Int(v) => Some(*v as i128),
+            Self::UInt(v) => Some(*v as i128),
+            _ => None,
+        }
+    }
+
     /// A moment whose zone is not known: seconds since 1970 and nanoseconds.
     #[must_use]
     pub const fn instant(seconds: i64, nanos: u32) -> Self {
         Self::Temporal(Temporal::LocalDateTime(seconds, nanos))
     }
 
-    /// A scalar of JSON; `None` for a list, an object, and a number that no 64 bits hold.
+    /// A scalar of JSON; `None` for a list and an object.
     #[must_use]
     pub fn from_json(json: &serde_json::Value) -> Option<Self> {
         use serde_json::Value as J;
         Some(match json {
             J::Null => Self::Null,
             J::Bool(v) => Self::Bool(*v),
-            J::Number(n) => match n.as_i64() {
-                Some(v) => Self::Int(v),
-                None => Self::Float(n.as_f64()?),
+            J::Number(n) => match (n.as_i64(), n.as_u64()) {
+                (Some(v), _) => Self::Int(v),
+                (None, Some(v)) => Self::uint(v),
+                (None, None) => Self::Float(n.as_f64()?),
             },
             J::String(v) => Self::text(v.as_str()),
             J::Array(_) | J::Object(_) => return None,
@@ -87,7 +114,7 @@ impl Scalar {
     #[must_use]
     #[inline]
     pub const fn is_number(&self) -> bool {
-        matches!(self, Self::Int(_) | Self::Float(_))
+        matches!(self, Self::Int(_) | Self::UInt(_) | Self::Float(_))
     }
 
     /// Whether this counts as a number where truth values are 0 and 1, as in the column filters, which follow Python.
@@ -96,12 +123,13 @@ impl Scalar {
         self.is_number() || matches!(self, Self::Bool(_))
     }
 
-    /// A number as a float.
+    /// A number as a float, the nearest where none is equal.
     #[must_use]
     #[inline]
     pub const fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(v) => Some(*v as f64),
+            Self::UInt(v) => Some(*v as f64),
             Self::Float(v) => Some(*v),
             _ => None,
         }
@@ -114,6 +142,7 @@ impl Scalar {
             Self::Null => "null",
             Self::Bool(_) => "a truth value",
             Self::Int(_) => "an integer",
+            Self::UInt(_) => "an unsigned integer",
             Self::Float(_) => "a float",
             Self::Text(_) => "a text",
             Self::Temporal(t) => t.kind(),
@@ -129,7 +158,7 @@ impl Scalar {
             Self::Temporal(t) => t.rank(),
             Self::Text(_) => 7,
             Self::Bool(_) => 8,
-            Self::Int(_) | Self::Float(_) => 9,
+            Self::Int(_) | Self::UInt(_) | Self::Float(_) => 9,
             Self::Null => 10,
         }
     }
@@ -154,6 +183,13 @@ impl Scalar {
             (Self::Int(a), Self::Float(b), Mixed::Exact) => int_float(*a, *b),
             (Self::Float(a), Self::Int(b), Mixed::Exact) => {
                 int_float(*b, *a).map(Ordering::reverse)
+            }
+            (Self::UInt(a), Self::Float(b), Mixed::Exact) => uint_float(*a, *b),
+            (Self::Float(a), Self::UInt(b), Mixed::Exact) => {
+                uint_float(*b, *a).map(Ordering::reverse)
+            }
+            (Self::Int(_) | Self::UInt(_), Self::Int(_) | Self::UInt(_), _) => {
+                Some(self.as_whole()?.cmp(&other.as_whole()?))
             }
             _ => self.as_f64()?.partial_cmp(&other.as_f64()?),
         }
@@ -197,10 +233,13 @@ impl Scalar {
             Self::Null => {}
             Self::Bool(v) => v.hash(state),
             Self::Int(v) => v.hash(state),
+            Self::UInt(v) => v.hash(state),
             Self::Float(v) => {
-                let whole = *v as i64;
+                let (whole, unsigned) = (*v as i64, *v as u64);
                 if int_float(whole, *v) == Some(Ordering::Equal) {
                     whole.hash(state);
+                } else if uint_float(unsigned, *v) == Some(Ordering::Equal) {
+                    unsigned.hash(state);
                 } else if v.is_nan() {
                     state.write_u8(1);
                 } else {
@@ -229,6 +268,20 @@ fn int_float(a: i64, b: f64) -> Option<Ordering> {
     Some(a.cmp(&(whole as i64)).then(0.0_f64.partial_cmp(&(b - whole)).unwrap_or(Ordering::Equal)))
 }
 
+/// The order of an unsigned integer and a float, exactly; NaN has none.
+fn uint_float(a: u64, b: f64) -> Option<Ordering> {
+    // 2^64 is one above the largest integer.
+    if b >= 18_446_744_073_709_551_616.0 {
+        return Some(Ordering::Less);
+    }
+    if b < 0.0 {
+        return Some(Ordering::Greater);
+    }
+    let whole = b.trunc();
+    let rest = 0.0_f64.partial_cmp(&(b - whole))?;
+    Some(a.cmp(&(whole as u64)).then(rest))
+}
+
 impl From<bool> for Scalar {
     fn from(v: bool) -> Self {
         Self::Bool(v)
@@ -255,6 +308,39 @@ mod tests {
         assert_eq!(a.compare(&b, Mixed::Rounded), Some(Ordering::Equal));
         assert_eq!(a.equal(&b, Mixed::Exact), Some(false));
         assert_eq!(a.equal(&b, Mixed::Rounded), Some(true));
+    }
+
+    #[test]
+    fn whole_numbers_are_exact_to_the_largest_of_64_bits() {
+        let far = |more: u64| Scalar::uint((1 << 63) + more);
+        let hash = |v: &Scalar| {
+            let mut state = std::hash::DefaultHasher::new();
+            v.hash_into(&mut state);
+            state.finish()
+        };
+        assert_eq!(Scalar::uint(7), Scalar::Int(7));
+        assert_eq!(Scalar::uint(i64::MAX as u64), Scalar::Int(i64::MAX));
+        for mixed in [Mixed::Exact, Mixed::Rounded] {
+            assert_eq!(far(5).compare(&far(6), mixed), Some(Ordering::Less));
+            assert_eq!(far(5).equal(&far(5), mixed), Some(true));
+            assert_eq!(Scalar::Int(i64::MAX).compare(&far(0), mixed), Some(Ordering::Less));
+            assert_eq!(far(0).compare(&Scalar::Int(-1), mixed), Some(Ordering::Greater));
+        }
+        let float = Scalar::Float(9_223_372_036_854_775_808.0);
+        assert_eq!(far(0).equal(&float, Mixed::Exact), Some(true));
+        assert_eq!(far(1).compare(&float, Mixed::Exact), Some(Ordering::Greater));
+        assert_eq!(float.compare(&far(1), Mixed::Exact), Some(Ordering::Less));
+        assert_eq!(far(1).equal(&float, Mixed::Rounded), Some(true));
+        assert_eq!(hash(&far(0)), hash(&float));
+        let most = Scalar::UInt(u64::MAX);
+        assert_eq!(most.order(&Scalar::Float(1.9e19)), Ordering::Less);
+        assert_eq!(most.order(&Scalar::Float(-0.5)), Ordering::Greater);
+        assert_eq!(most.order(&Scalar::Float(f64::NAN)), Ordering::Less);
+        assert_eq!(Scalar::of_whole(i128::from(u64::MAX)), Some(most));
+        assert_eq!(Scalar::of_whole(i128::from(u64::MAX) + 1), None);
+        let json = serde_json::json!([9_223_372_036_854_775_813_u64, -1, 0.5]);
+        let read: Vec<_> = json.as_array().into_iter().flatten().map(Scalar::from_json).collect();
+        assert_eq!(read, [Some(far(5)), Some(Scalar::Int(-1)), Some(Scalar::Float(0.5))]);
     }
 
     #[test]

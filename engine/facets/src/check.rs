@@ -16,6 +16,7 @@ fn refused(cells: &Cells, value: &Literal, what: &str, hint: String) -> QueryErr
         Scalar::Null => "null".to_owned(),
         Scalar::Bool(v) => v.to_string(),
         Scalar::Int(v) => v.to_string(),
+        Scalar::UInt(v) => v.to_string(),
         Scalar::Float(v) => v.to_string(),
         Scalar::Text(v) => format!("'{v}'"),
         Scalar::Temporal(v) => v.to_string(),
@@ -155,6 +156,7 @@ fn bound(cells: &Cells, value: &Literal) -> Result<Bound, QueryError> {
         return match plain(cells, value)? {
             Scalar::Float(v) => Ok(Bound::of_float(v)),
             Scalar::Int(v) => Ok(Bound { floor: i128::from(v), exact: true }),
+            Scalar::UInt(v) => Ok(Bound { floor: i128::from(v), exact: true }),
             _ => Err(refused(cells, value, "holds numbers", "compare it with a number".to_owned())),
         };
     }
@@ -185,7 +187,7 @@ fn plain(cells: &Cells, value: &Literal) -> Result<Scalar, QueryError> {
         | (Column::Bool(_), Scalar::Bool(_))
         | (
             Column::Int(_) | Column::UInt(_) | Column::Float(_),
-            Scalar::Int(_) | Scalar::Float(_),
+            Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_),
         ) => Ok(value.value.clone()),
         (Column::Bool(_), Scalar::Int(v @ (0 | 1))) => Ok(Scalar::Bool(*v == 1)),
         (Column::Text(_), _) => {

@@ -27,6 +27,7 @@ pub(crate) fn named_values<'a>(filter: &'a Filter, name: &str) -> Option<Vec<Can
     };
     let canon = |l: &&'a Scalar| match l {
         Scalar::Int(v) => Some(Canon::Int(*v)),
+        Scalar::UInt(v) => Some(Canon::UInt(*v)),
         Scalar::Float(v) => of_f64(*v),
         Scalar::Text(v) => Some(Canon::Text(v)),
         _ => None,
@@ -159,13 +160,10 @@ fn checked(
         Predicate::Same(Scalar::Text(_)) if is_numeric(column) => {
             return refuse("is numeric and is compared with a text", "compare it with a number");
         }
-        Predicate::Same(Scalar::Int(_) | Scalar::Float(_)) if is_text(column) => {
+        Predicate::Same(value) if value.is_number() && is_text(column) => {
             return refuse("is text and is compared with a number", "compare it with a text");
         }
-        Predicate::Same(Scalar::Int(_) | Scalar::Float(_))
-        | Predicate::Compare(_, Scalar::Int(_) | Scalar::Float(_))
-            if moment =>
-        {
+        Predicate::Same(value) | Predicate::Compare(_, value) if moment && value.is_number() => {
             return refuse(
                 "holds times and is compared with a number",
                 "use {\"type\": \"datetime\", \"value\": \"2024-01-31T00:00:00\"}",

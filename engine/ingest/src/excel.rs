@@ -82,6 +82,7 @@ pub fn parse(
         agent_name: None,
         agent_version: None,
         warnings: Vec::new(),
+        cut: Vec::new(),
         misread: Vec::new(),
     })
 }

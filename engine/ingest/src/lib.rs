@@ -6,6 +6,7 @@
 mod arrow;
 mod csv;
 mod dates;
+mod decimals;
 mod decompress;
 mod demand;
 mod error;
@@ -199,6 +200,8 @@ pub struct Parsed {
     pub agent_version: Option<String>,
     /// What was ignored or left as it was, in sentences for people.
     pub warnings: Vec<String>,
+    /// Values that the table holds otherwise than the data, and why.
+    pub cut: Vec<String>,
     /// Why the table is probably not the one that was meant, and what to do.
     pub misread: Vec<String>,
 }
@@ -206,7 +209,14 @@ pub struct Parsed {
 impl Parsed {
     fn one(table: Table, warnings: Vec<String>) -> Self {
         let tables = vec![("table".to_owned(), table)];
-        Self { tables, agent_name: None, agent_version: None, warnings, misread: Vec::new() }
+        Self {
+            tables,
+            agent_name: None,
+            agent_version: None,
+            warnings,
+            cut: Vec::new(),
+            misread: Vec::new(),
+        }
     }
 }
 
@@ -243,7 +253,9 @@ pub fn parse(recipe: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed
     let parsed = (format.spec().parse)(&bytes, Options(options), cx);
     let parsed = parsed.map_err(|e| e.hinted(&bytes))?;
     writable::check(*format, &parsed)?;
-    transform_tables(&recipe.sql, parsed, cx)
+    let mut parsed = transform_tables(&recipe.sql, parsed, cx)?;
+    decimals::tell(&mut parsed);
+    Ok(parsed)
 }
 
 /// Runs `queries` over tables that are parsed already, as [`parse`] does after reading the file; without

@@ -1,5 +1,6 @@
 //! Parquet, with the options `columns` and `row_groups`.
 
+mod dialect;
 mod footer;
 mod int96;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
+use parquet::file::metadata::ParquetMetaDataReader;
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -52,9 +54,9 @@ pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed
     let columns = options.texts("columns")?;
     let groups = row_groups(options)?;
     let read = || read(bytes, columns.as_deref(), groups, cx);
-    let (table, warnings) = catch_unwind(AssertUnwindSafe(read))
+    let (table, cut) = catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(bad("its metadata contradicts its pages")))?;
-    Ok(Parsed::one(table, warnings))
+    Ok(Parsed { cut, ..Parsed::one(table, Vec::new()) })
 }
 
 fn row_groups(options: Options<'_>) -> Result<Option<Vec<usize>>, IngestError> {
@@ -78,8 +80,13 @@ fn read(
     groups: Option<Vec<usize>>,
     cx: &ParseCx,
 ) -> Result<(Table, Vec<String>), IngestError> {
-    footer::check(bytes)?;
-    let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()).map_err(bad)?;
+    let options = ArrowReaderOptions::new();
+    let metadata = match dialect::mended(footer::check(bytes)?) {
+        None => ArrowReaderMetadata::load(bytes, options),
+        Some(footer) => ParquetMetaDataReader::decode_metadata(&footer)
+            .and_then(|metadata| ArrowReaderMetadata::try_new(Arc::new(metadata), options)),
+    };
+    let metadata = metadata.map_err(bad)?;
     let have = metadata.metadata().num_row_groups();
     let groups = groups.unwrap_or_else(|| (0..have).collect());
     if let Some(wrong) = groups.iter().find(|g| **g >= have) {
@@ -93,16 +100,16 @@ fn read(
         return Err(IngestError::too_large(message));
     }
     let roots = roots(&metadata, columns)?;
-    let (metadata, warnings) = int96::fitted(&Job::new(bytes, &metadata, cx), &groups, &roots)?;
+    let (metadata, cut) = int96::fitted(&Job::new(bytes, &metadata, cx), &groups, &roots)?;
     let job = Job::new(bytes, &metadata, cx);
     let schema = Arc::new(metadata.schema().project(&roots).map_err(bad)?);
     if roots.is_empty() || groups.is_empty() {
         let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
         if roots.is_empty() {
             let batch = RecordBatch::try_new_with_options(schema, Vec::new(), &options);
-            return Ok((Table::try_new(batch.map_err(bad)?)?, warnings));
+            return Ok((Table::try_new(batch.map_err(bad)?)?, cut));
         }
-        return Ok((Table::concat(schema, &[])?, warnings));
+        return Ok((Table::concat(schema, &[])?, cut));
     }
     // Each column of each group is read by itself, so that a file of one group keeps all threads busy.
     let count = roots.len();
@@ -123,7 +130,7 @@ fn read(
     });
     let columns = columns.collect::<Result<Vec<_>, IngestError>>()?;
     let batch = RecordBatch::try_new(schema, columns).map_err(bad)?;
-    Ok((Table::try_new(batch)?, warnings))
+    Ok((Table::try_new(batch)?, cut))
 }
 
 /// What the parts of one file share.

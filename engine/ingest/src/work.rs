@@ -27,6 +27,9 @@ pub struct Done {
     pub agent_version: Option<String>,
     /// What was ignored or left as it was, in sentences for people.
     pub warnings: Vec<String>,
+    /// Values that a table, or what is computed with it, holds otherwise than the data, and why.
+    #[serde(default)]
+    pub cut: Vec<String>,
     /// Why the tables are probably not those that were meant, and what to do.
     #[serde(default)]
     pub misread: Vec<String>,
@@ -132,8 +135,8 @@ fn store(parsed: Parsed, output: &File) -> Result<Done, String> {
         tables.push(Stored { summary: table.summary(name), offset, len });
     }
     writer.flush().map_err(text)?;
-    let Parsed { agent_name, agent_version, warnings, misread, .. } = parsed;
-    Ok(Done { tables, agent_name, agent_version, warnings, misread })
+    let Parsed { agent_name, agent_version, warnings, cut, misread, .. } = parsed;
+    Ok(Done { tables, agent_name, agent_version, warnings, cut, misread })
 }
 
 #[cfg(test)]

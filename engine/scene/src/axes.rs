@@ -87,6 +87,23 @@ fn rounded(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether a row is a ring, which lies around zero.
+pub(crate) fn is_ring(row: &Value) -> bool {
+    row.get("r").is_some()
+}
+
+/// Moves a line with the nodes, whose coordinates are less an origin.
+pub(crate) fn centre(row: &mut Value, origin: [f64; 2]) {
+    let [x, y] = origin;
+    // The ends of a line lie on the other axis.
+    let (name, at, ends) = if row.get("x").is_some() { ("x", x, y) } else { ("y", y, x) };
+    for (member, less) in [(name, at), ("min", ends), ("max", ends)] {
+        if let Some(v) = row.get(member).and_then(Value::as_f64).filter(|_| less != 0.0) {
+            row[member] = json!(v - less);
+        }
+    }
+}
+
 fn row(row: &Value) -> Option<Value> {
     let member = |name: &str| row.get(name).and_then(number);
     let (name, at) = ["r", "x", "y"].into_iter().find_map(|name| Some((name, member(name)?)))?;

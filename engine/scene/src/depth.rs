@@ -1,6 +1,7 @@
 //! The third coordinate of nodes, which a page shows on request.
 
 use crate::bind::{Cx, NO_NUMBERS, Side};
+use crate::centre::centred;
 use crate::measure::plain;
 use crate::wire::is_depth;
 
@@ -28,7 +29,7 @@ pub(crate) fn depths(cx: &mut Cx<'_>) -> Option<Vec<f32>> {
         cx.tell(NO_NUMBERS, text);
         return None;
     };
-    let z: Vec<f32> = measured.values.iter().map(|z| *z as f32).collect();
+    let z = centred(&measured.values);
     has_depth(&z).then_some(z)
 }
 

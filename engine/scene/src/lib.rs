@@ -5,6 +5,7 @@ mod axes;
 pub mod backdrop;
 mod bind;
 mod card;
+mod centre;
 mod collection;
 mod crowding;
 mod css;

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::bind::{Cx, ENCODING_IGNORED, NO_NUMBERS, Side, Source};
+use crate::centre::{Places, tell_together};
 use crate::far::tell_far;
 use crate::map;
 use crate::mapping::{Mapping, NONE, number};
@@ -165,13 +166,24 @@ pub(crate) fn edge_widths(measured: &Measured) -> Vec<u8> {
     measured.shares().par_iter().with_min_len(1 << 12).map(width).collect()
 }
 
-/// Bound coordinates; NaN where there is none.
-pub(crate) fn positions(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
+/// Bound coordinates; `around_zero` says that rings lie around their zero, which so stays where it is.
+pub(crate) fn positions(cx: &mut Cx<'_>, around_zero: bool) -> Option<Places> {
+    let (exact, [x, y]) = exact_positions(cx)?;
+    let places = Places::new(&exact, around_zero);
+    drop(exact);
+    told(cx, &places, &x, &y);
+    Some(places)
+}
+
+/// Coordinates of every node, NaN where there are none, and the columns that they come from.
+type Exact = (Vec<[f64; 2]>, [String; 2]);
+
+fn exact_positions(cx: &mut Cx<'_>) -> Option<Exact> {
     let spec = cx.node;
     let pair = |a: &str, b: &str| spec.binding(a).zip(spec.binding(b));
     if let Some((x, y)) = pair("node_x", "node_y") {
-        let places = coordinates(cx, x, y).map(|[x, y]| together(&x, &y, |x, y| [x, y]));
-        return told(cx, places, x, y);
+        let places = coordinates(cx, x, y).map(|[x, y]| paired(&x, &y, |x, y| [x, y]));
+        return Some((places?, [x, y].map(str::to_owned)));
     }
     if spec.binding("node_x").or(spec.binding("node_y")).is_some() {
         let text = "only one of node_x and node_y is bound: positions need both";
@@ -182,14 +194,14 @@ pub(crate) fn positions(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
         return of_columns(cx);
     }
     let (lon, lat) = pair("node_longitude", "node_latitude")?;
-    let places = coordinates(cx, lon, lat).map(|[lon, lat]| together(&lon, &lat, mercator));
-    told(cx, places, lon, lat)
+    let places = coordinates(cx, lon, lat).map(|[lon, lat]| paired(&lon, &lat, mercator));
+    Some((places?, [lon, lat].map(str::to_owned)))
 }
 
 /// Says how many nodes of the node table have no place of their own, and which are far from the others.
-fn told(cx: &mut Cx<'_>, places: Option<Vec<[f32; 2]>>, x: &str, y: &str) -> Option<Vec<[f32; 2]>> {
+fn told(cx: &mut Cx<'_>, places: &Places, x: &str, y: &str) {
     let known = cx.graph.nodes_in_table as usize;
-    let of_table = places.iter().flatten().take(known);
+    let of_table = places.at.iter().take(known);
     let lost = of_table.filter(|at| at[0].is_nan()).count() as u64;
     if lost > 0 {
         let text = format!(
@@ -197,16 +209,14 @@ fn told(cx: &mut Cx<'_>, places: Option<Vec<[f32; 2]>>, x: &str, y: &str) -> Opt
         );
         note(&mut cx.notices, Notice::new("nodes-without-a-place", text).about(lost));
     }
-    if let Some(places) = &places {
-        tell_far(cx, places);
-    }
-    places
+    tell_far(cx, &places.at);
+    tell_together(cx, places, x, y);
 }
 
 /// The columns that are taken for positions where none are bound, as clients leave them that compute a layout.
 pub const POSITION_COLUMNS: [&str; 2] = ["x", "y"];
 
-fn of_columns(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
+fn of_columns(cx: &mut Cx<'_>) -> Option<Exact> {
     let axis = |name: &str| {
         let numbers = cx.nodes?.column(name)?.data_type().is_numeric();
         plain(&cx.node_column(name).filter(|_| numbers)?)
@@ -216,12 +226,12 @@ fn of_columns(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
     let text = "positions are taken from the node columns \"x\" and \"y\", since none are bound; \
                 give the columns other names to have them left alone";
     cx.tell("positions-from-columns", text.to_owned());
-    let places = together(&x.values, &y.values, |x, y| [x, y]);
-    told(cx, Some(places), "x", "y")
+    let places = paired(&x.values, &y.values, |x, y| [x, y]);
+    Some((places, POSITION_COLUMNS.map(str::to_owned)))
 }
 
 /// Columns of degrees by their names, which clients leave to the server to project.
-fn of_geography(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
+fn of_geography(cx: &mut Cx<'_>) -> Option<Exact> {
     let [lon, lat] = map::degrees(cx)?;
     if !lon.iter().zip(&lat).any(|(lon, lat)| lon.is_finite() && lat.is_finite()) {
         return None;
@@ -232,8 +242,7 @@ fn of_geography(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
          columns other names to have them left alone"
     );
     cx.tell("positions-from-columns", text);
-    let places = together(&lon, &lat, mercator);
-    told(cx, Some(places), x, y)
+    Some((paired(&lon, &lat, mercator), [x, y].map(str::to_owned)))
 }
 
 fn coordinates(cx: &mut Cx<'_>, x: &str, y: &str) -> Option<[Vec<f64>; 2]> {
@@ -251,13 +260,8 @@ fn coordinates(cx: &mut Cx<'_>, x: &str, y: &str) -> Option<[Vec<f64>; 2]> {
     Some([x?, y?])
 }
 
-fn together(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Vec<[f32; 2]> {
-    let place = |(x, y): (&f64, &f64)| {
-        let at = f(*x, *y).map(|v| v as f32);
-        // A coordinate beyond the floats is no place either.
-        if at.iter().all(|v| v.is_finite()) { at } else { [f32::NAN; 2] }
-    };
-    x.par_iter().zip(y).with_min_len(1 << 12).map(place).collect()
+fn paired(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Vec<[f64; 2]> {
+    x.par_iter().zip(y).with_min_len(1 << 12).map(|(x, y)| f(*x, *y)).collect()
 }
 
 /// Degrees to the plane of web maps, in degrees at the equator; the poles are cut off as maps do.

@@ -127,11 +127,15 @@ pub struct Scene {
     pub icons: Vec<IconLayer>,
     /// Whether a label or a title of the edges is bound.
     pub edges_named: bool,
-    /// What lies under the edges: `{axes: [...], map}`; a map is `{scale, x, y}`, with which degrees in Mercator's
+    /// What lies under the edges: `{axes: [...], map, origin?}` in places of the picture, with [`Scene::origin`] where it is
+    /// not zero; a map is `{scale, x, y}`, with which degrees in Mercator's
     /// projection become places, or null.
     pub underlay: Value,
-    /// Bound positions; NaN where the table has none.
+    /// Bound positions less the origin; NaN where the table has none.
     pub positions: Option<Vec<[f32; 2]>>,
+    /// What was subtracted from bound coordinates that are far from zero, by axis: a place of the picture and this is a
+    /// place of the data.
+    pub origin: [f64; 2],
     /// The third coordinate of every node, NaN where it has none; `None` where there is no third dimension.
     pub depths: Option<Vec<f32>>,
     /// Bound edge weights by edge table row.
@@ -223,13 +227,20 @@ pub fn build(
     explain(&mut legend, [opacity, edge_opacity], &icons);
     let listed = [painted.listed.as_ref(), edge.as_ref().and_then(|e| e.listed.as_ref())];
     legend::extend(&mut cx, &mut legend, listed, &icons);
-    let positions = measure::positions(&mut cx);
+    let mut axes = axes::rows(&mut cx);
+    let places = measure::positions(&mut cx, axes.iter().any(axes::is_ring));
+    let (positions, origin) = match places {
+        Some(places) => (Some(places.at), places.origin),
+        None => (None, [0.0; 2]),
+    };
+    axes.iter_mut().for_each(|row| axes::centre(row, origin));
     let Sized { wire, importance, .. } = sized.among(positions.as_deref());
     let depths = depth::depths(&mut cx);
     let edges_named = edges_named(&mut cx);
-    let underlay = json!({
-        "axes": axes::rows(&mut cx), "map": map::map_of(&cx, positions.as_ref()),
-    });
+    let mut underlay = json!({"axes": axes, "map": map::map_of(&cx, positions.as_ref())});
+    if origin != [0.0; 2] {
+        underlay["origin"] = json!(origin);
+    }
     undrawn::tell(&mut cx);
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
@@ -243,6 +254,7 @@ pub fn build(
         edges_named,
         underlay,
         positions,
+        origin,
         depths,
         edge_weights,
         node_masses,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+};
+use arrow_schema::{Field, Schema};
 
 use crate::{Table, TableError};
 
@@ -58,12 +60,13 @@ impl Table {
         Self::try_new(batch.map_err(|e| TableError::Join(e.to_string()))?)
     }
 
-    /// The table with a place for each row, in columns `x` and `y`: null where it is not a number. Columns of the table
+    /// The table with a place for each row, in columns `x` and `y`: null where it is not a number. `origin` is added to the
+    /// places, in 64 bits where it is not zero. Columns of the table
     /// that have these names are there as `x_bound` and `y_bound`.
     ///
     /// # Errors
     /// [`TableError::Join`] for another number of places than rows; a table of too many columns.
-    pub fn with_places(&self, places: &[[f32; 2]]) -> Result<Self, TableError> {
+    pub fn with_places(&self, places: &[[f32; 2]], origin: [f64; 2]) -> Result<Self, TableError> {
         let schema = self.batch().schema();
         let mut fields: Vec<Field> = schema.fields().iter().map(|f| f.as_ref().clone()).collect();
         for name in ["x", "y"] {
@@ -79,8 +82,15 @@ impl Table {
         let mut columns = self.batch().columns().to_vec();
         for (axis, name) in ["x", "y"].into_iter().enumerate() {
             let numbers = places.iter().map(|place| Some(place[axis]).filter(|x| !x.is_nan()));
-            columns.push(Arc::new(numbers.collect::<Float32Array>()));
-            fields.push(Field::new(name, DataType::Float32, true));
+            let column: ArrayRef = match origin[axis] {
+                0.0 => Arc::new(numbers.collect::<Float32Array>()),
+                origin => {
+                    let exact = numbers.map(|x| x.map(|x| f64::from(x) + origin));
+                    Arc::new(exact.collect::<Float64Array>())
+                }
+            };
+            fields.push(Field::new(name, column.data_type().clone(), true));
+            columns.push(column);
         }
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
         Self::try_new(batch.map_err(|e| TableError::Join(e.to_string()))?)
@@ -126,13 +136,13 @@ mod tests {
         let text = |text: &str| Arc::new(StringArray::from(vec![text, text])) as ArrayRef;
         let table = Table::of_column("x", text("a")).unwrap();
         let table = table.with_column("x_bound", text("b")).unwrap();
-        let placed = table.with_places(&[[0.5, -1.0], [f32::NAN, 2.0]]).unwrap();
+        let placed = table.with_places(&[[0.5, -1.0], [f32::NAN, 2.0]], [0.0; 2]).unwrap();
         assert_eq!(placed.column_names(), ["x_bound_bound", "x_bound", "x", "y"]);
         let row = |row| -> Vec<Option<String>> {
             placed.batch().columns().iter().map(|c| cell_text(c.as_ref(), row)).collect()
         };
         assert_eq!(row(0), ["a", "b", "0.5", "-1.0"].map(|t| Some(t.to_owned())));
         assert_eq!(row(1)[2], None, "a node without a place");
-        assert!(table.with_places(&[[0.0; 2]]).is_err(), "one place for two rows");
+        assert!(table.with_places(&[[0.0; 2]], [0.0; 2]).is_err(), "one place for two rows");
     }
 }

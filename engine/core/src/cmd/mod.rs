@@ -19,6 +19,7 @@ pub(crate) mod groups;
 pub(crate) mod info;
 pub(crate) mod jobs;
 pub(crate) mod open;
+pub(crate) mod origin;
 pub(crate) mod picture;
 pub(crate) mod positions;
 pub(crate) mod preload;

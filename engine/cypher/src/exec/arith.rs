@@ -52,6 +52,11 @@ pub(super) fn binary(view: &GraphView, op: Binary, a: &Value, b: &Value) -> Res<
         (_, V::Scalar(Scalar::Null), _) | (_, _, V::Scalar(Scalar::Null)) => return Ok(V::NULL),
         _ => {}
     }
+    if let (Some(x), Some(y)) = (a.as_whole(), b.as_whole())
+        && op != Binary::Pow
+    {
+        return unsigned(op, x, y);
+    }
     if let (Some(x), Some(y)) = (a.as_f64(), b.as_f64()) {
         return Ok(V::float(floats(op, x, y)));
     }
@@ -60,11 +65,17 @@ pub(super) fn binary(view: &GraphView, op: Binary, a: &Value, b: &Value) -> Res<
         (
             Binary::Add,
             V::Scalar(Scalar::Text(_)),
-            V::Scalar(Scalar::Text(_) | Scalar::Int(_) | Scalar::Float(_) | Scalar::Bool(_)),
+            V::Scalar(
+                Scalar::Text(_)
+                | Scalar::Int(_)
+                | Scalar::UInt(_)
+                | Scalar::Float(_)
+                | Scalar::Bool(_),
+            ),
         )
         | (
             Binary::Add,
-            V::Scalar(Scalar::Int(_) | Scalar::Float(_) | Scalar::Bool(_)),
+            V::Scalar(Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_) | Scalar::Bool(_)),
             V::Scalar(Scalar::Text(_)),
         ) => {
             // Concatenation doubles at most, so what is held stays bounded.
@@ -129,6 +140,19 @@ fn integers(op: Binary, a: i64, b: i64) -> Res<Value> {
     result.map(Value::int).ok_or_else(overflow)
 }
 
+/// An operator of whole numbers of which one has no sign: the result has one or none, as it fits.
+fn unsigned(op: Binary, a: i128, b: i128) -> Res<Value> {
+    let result = match op {
+        Binary::Add => a.checked_add(b),
+        Binary::Sub => a.checked_sub(b),
+        Binary::Mul => a.checked_mul(b),
+        _ if b == 0 => return Err(value_error("division by zero")),
+        Binary::Div => a.checked_div(b),
+        _ => a.checked_rem(b),
+    };
+    result.and_then(Scalar::of_whole).map(Value::Scalar).ok_or_else(overflow)
+}
+
 fn floats(op: Binary, a: f64, b: f64) -> f64 {
     match op {
         Binary::Add => a + b,
@@ -145,6 +169,10 @@ pub(super) fn negative(v: &Value) -> Res<Value> {
     Ok(match v {
         Value::Scalar(Scalar::Null) => Value::NULL,
         Value::Scalar(Scalar::Int(v)) => Value::int(v.checked_neg().ok_or_else(overflow)?),
+        Value::Scalar(Scalar::UInt(v)) => {
+            let back = 0_i64.checked_sub_unsigned(*v);
+            Value::int(back.ok_or_else(overflow)?)
+        }
         // Zero has no sign.
         Value::Scalar(Scalar::Float(v)) => Value::float(0.0 - v),
         Value::Duration(d) => {

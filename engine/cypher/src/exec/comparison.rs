@@ -107,7 +107,11 @@ impl Exec<'_> {
             let plain = |v: &Value| match v {
                 Value::Scalar(Scalar::Float(f)) => !f.is_nan(),
                 Value::Scalar(
-                    Scalar::Null | Scalar::Int(_) | Scalar::Text(_) | Scalar::Bool(_),
+                    Scalar::Null
+                    | Scalar::Int(_)
+                    | Scalar::UInt(_)
+                    | Scalar::Text(_)
+                    | Scalar::Bool(_),
                 ) => true,
                 _ => false,
             };

@@ -67,7 +67,9 @@ impl Exec<'_> {
             },
             Ex::Neg(a) => return arith::negative(&self.eval(a, row)?),
             Ex::Plus(a) => match self.eval(a, row)? {
-                v @ (Value::Scalar(Scalar::Null | Scalar::Int(_) | Scalar::Float(_))
+                v @ (Value::Scalar(
+                    Scalar::Null | Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_),
+                )
                 | Value::Duration(_)) => v,
                 other => {
                     return Err(type_error(format!("+ has no meaning before {}", other.kind())));

@@ -295,7 +295,7 @@ impl Cell {
     }
 
     fn add(&mut self, exec: &Exec<'_>, value: Value) -> Res<()> {
-        if !matches!(value, Value::Scalar(Scalar::Int(_) | Scalar::Float(_)) | Value::Duration(_)) {
+        if value.as_f64().is_none() && !matches!(value, Value::Duration(_)) {
             return Err(type_error(format!("{} cannot be added up", value.kind())));
         }
         self.state = State::Value(match &self.state {

@@ -46,7 +46,11 @@ fn of_text(text: &str) -> u32 {
 }
 
 fn of_int(v: i64) -> u32 {
-    (mix64(v as u64) >> 32) as u32
+    of_uint(v as u64)
+}
+
+const fn of_uint(v: u64) -> u32 {
+    (mix64(v) >> 32) as u32
 }
 
 /// Both zeros have one hash.
@@ -68,6 +72,7 @@ fn hash_of(cells: &ColumnReader, value: &Value) -> Option<u32> {
     match (cells.column(), value) {
         (Column::Text(_), Value::Scalar(Scalar::Text(v))) => Some(of_text(v)),
         (Column::Int(_), Value::Scalar(Scalar::Int(v))) => Some(of_int(*v)),
+        (Column::UInt(_), Value::Scalar(Scalar::UInt(v))) => Some(of_uint(*v)),
         (Column::Float(_), v) => v.as_f64().map(of_float),
         _ => None,
     }
@@ -124,6 +129,10 @@ impl Lookup {
             Column::Int(a) => {
                 let valid = all.filter(|row| a.is_valid(*row));
                 valid.map(|row| entry(row, of_int(a.value(row)))).collect()
+            }
+            Column::UInt(a) => {
+                let valid = all.filter(|row| a.is_valid(*row));
+                valid.map(|row| entry(row, of_uint(a.value(row)))).collect()
             }
             Column::Float(a) => {
                 let valid = all.filter(|row| a.is_valid(*row));

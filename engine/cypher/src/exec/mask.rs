@@ -46,6 +46,7 @@ impl<'a> ColumnTest<'a> {
     pub(super) fn new(cells: &'a ColumnReader, op: Cmp, constant: &'a Value) -> Option<Self> {
         let plain = match (cells.column(), constant) {
             (Column::Int(_), Value::Scalar(Scalar::Int(_)))
+            | (Column::UInt(_), Value::Scalar(Scalar::UInt(_)))
             | (Column::Text(_), Value::Scalar(Scalar::Text(_))) => true,
             (Column::Float(_), Value::Scalar(Scalar::Float(v))) => !v.is_nan(),
             (Column::Float(_), Value::Scalar(Scalar::Int(v))) => {
@@ -60,6 +61,10 @@ impl<'a> ColumnTest<'a> {
     pub(super) fn narrow(&self, from: usize, marks: &mut [bool]) {
         match (self.cells.column(), self.constant) {
             (Column::Int(a), Value::Scalar(Scalar::Int(c))) => {
+                narrow_numbers(self.op, a.values().get(from..).unwrap_or_default(), *c, marks);
+                valid_only(a, from, marks);
+            }
+            (Column::UInt(a), Value::Scalar(Scalar::UInt(c))) => {
                 narrow_numbers(self.op, a.values().get(from..).unwrap_or_default(), *c, marks);
                 valid_only(a, from, marks);
             }

@@ -31,6 +31,9 @@ pub(super) fn order_of(
             let cell = if a.is_valid(row) { a.value(row) } else { f64::NAN };
             Some(cell.partial_cmp(v))
         }
+        (Column::UInt(a), Value::Scalar(Scalar::UInt(v))) if row < a.len() => {
+            Some(a.is_valid(row).then(|| a.value(row).cmp(v)))
+        }
         // Integers of this size are floats too.
         (Column::Float(a), Value::Scalar(Scalar::Int(v))) if row < a.len() && v.abs() < 1 << 53 => {
             let cell = if a.is_valid(row) { a.value(row) } else { f64::NAN };

@@ -130,7 +130,11 @@ fn id(view: &GraphView, args: &[Value]) -> Res<Value> {
 /// A float without its fraction, when that fits.
 fn truncated(v: f64) -> Value {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if (-LIMIT..LIMIT).contains(&v) { Value::int(v.trunc() as i64) } else { Value::NULL }
+    match v.trunc() {
+        v if (-LIMIT..LIMIT).contains(&v) => Value::int(v as i64),
+        v if (LIMIT..2.0 * LIMIT).contains(&v) => Value::uint(v as u64),
+        _ => Value::NULL,
+    }
 }
 
 /// `None` for a value of a kind that has no integer.
@@ -138,12 +142,14 @@ fn to_integer(v: &Value) -> Option<Value> {
     Some(match v {
         Value::Scalar(Scalar::Null) => Value::NULL,
         Value::Scalar(Scalar::Int(v)) => Value::int(*v),
+        Value::Scalar(Scalar::UInt(v)) => Value::uint(*v),
         Value::Scalar(Scalar::Bool(v)) => Value::int(i64::from(*v)),
         Value::Scalar(Scalar::Float(v)) => truncated(*v),
         Value::Scalar(Scalar::Text(text)) => {
             let text = text.trim();
             let float = || text.parse::<f64>().ok().filter(|v| v.is_finite()).map(truncated);
-            text.parse().ok().map(Value::int).or_else(float).unwrap_or_default()
+            let whole = || text.parse::<i128>().ok().and_then(Scalar::of_whole).map(Value::Scalar);
+            whole().or_else(float).unwrap_or_default()
         }
         _ => return None,
     })
@@ -153,6 +159,7 @@ fn to_float(v: &Value) -> Option<Value> {
     Some(match v {
         Value::Scalar(Scalar::Null) => Value::NULL,
         Value::Scalar(Scalar::Int(v)) => Value::float(*v as f64),
+        Value::Scalar(Scalar::UInt(v)) => Value::float(*v as f64),
         Value::Scalar(Scalar::Float(v)) => Value::float(*v),
         Value::Scalar(Scalar::Text(text)) => {
             text.trim().parse().ok().map_or(Value::NULL, Value::float)
@@ -166,6 +173,7 @@ fn to_boolean(v: &Value) -> Option<Value> {
         Value::Scalar(Scalar::Null) => Value::NULL,
         Value::Scalar(Scalar::Bool(v)) => Value::bool(*v),
         Value::Scalar(Scalar::Int(v)) => Value::bool(*v != 0),
+        Value::Scalar(Scalar::UInt(_)) => Value::bool(true),
         Value::Scalar(Scalar::Text(text)) => match text.trim().to_lowercase().as_str() {
             "true" => Value::bool(true),
             "false" => Value::bool(false),
@@ -181,7 +189,7 @@ fn to_text(view: &GraphView, v: &Value) -> Option<Value> {
         Value::Scalar(Scalar::Text(text)) => Value::text(Arc::clone(text)),
         Value::Scalar(Scalar::Temporal(t)) => Value::text(t.to_string()),
         Value::Duration(d) => Value::text(d.to_string()),
-        Value::Scalar(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_)) => {
+        Value::Scalar(Scalar::Bool(_) | Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_)) => {
             Value::text(text_of(view, v))
         }
         _ => return None,

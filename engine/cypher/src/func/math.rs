@@ -32,12 +32,14 @@ pub(super) const TABLE: &[Function] = &[
             .checked_abs()
             .map(Value::int)
             .ok_or_else(|| value_error("the absolute value does not fit into 64 bits")),
+        Value::Scalar(Scalar::UInt(v)) => Ok(Value::uint(*v)),
         Value::Scalar(Scalar::Float(v)) => Ok(Value::float(v.abs())),
         other => Err(wrong("abs", "a number", other)),
     }),
     f!("sign", 1..=1, NUMBER, Ty::INT, |_, args| match arg(args, 0) {
         Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::Scalar(Scalar::Int(v)) => Ok(Value::int(v.signum())),
+        Value::Scalar(Scalar::UInt(_)) => Ok(Value::int(1)),
         Value::Scalar(Scalar::Float(v)) if *v == 0.0 || v.is_nan() => Ok(Value::int(0)),
         Value::Scalar(Scalar::Float(v)) => Ok(Value::int(v.signum() as i64)),
         other => Err(wrong("sign", "a number", other)),
@@ -45,7 +47,7 @@ pub(super) const TABLE: &[Function] = &[
     f!("round", 1..=3, &[Ty::NUMBER, Ty::INT, Ty::TEXT], Ty::FLOAT, round),
     f!("isNaN", 1..=1, NUMBER, Ty::BOOL, |_, args| match arg(args, 0) {
         Value::Scalar(Scalar::Null) => Ok(Value::NULL),
-        Value::Scalar(Scalar::Int(_)) => Ok(Value::bool(false)),
+        Value::Scalar(Scalar::Int(_) | Scalar::UInt(_)) => Ok(Value::bool(false)),
         Value::Scalar(Scalar::Float(v)) => Ok(Value::bool(v.is_nan())),
         other => Err(wrong("isNaN", "a number", other)),
     }),

@@ -65,7 +65,8 @@ impl Parser<'_> {
         let kind = match self.kind().clone() {
             Tok::Int(n) => {
                 let Ok(n) = i64::try_from(n) else {
-                    return Err(self.error(format!("{n} does not fit into 64 bits")));
+                    let refusal = self.error(format!("{n} does not fit into 64 bits"));
+                    return Err(refusal.suggest("give it as a parameter, or as toInteger('...')"));
                 };
                 self.next();
                 Kind::Scalar(Scalar::Int(n))

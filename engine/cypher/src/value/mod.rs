@@ -121,6 +121,12 @@ impl Value {
         Self::Scalar(Scalar::Int(v))
     }
 
+    /// A whole number without a sign.
+    #[must_use]
+    pub const fn uint(v: u64) -> Self {
+        Self::Scalar(Scalar::uint(v))
+    }
+
     /// A number.
     #[must_use]
     pub const fn float(v: f64) -> Self {
@@ -184,6 +190,11 @@ impl Value {
     #[must_use]
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Scalar(Scalar::Null))
+    }
+
+    /// A whole number, exactly; `None` for everything else.
+    pub(crate) const fn as_whole(&self) -> Option<i128> {
+        if let Self::Scalar(scalar) = self { scalar.as_whole() } else { None }
     }
 
     /// A number as a float.

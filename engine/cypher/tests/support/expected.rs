@@ -37,6 +37,7 @@ pub fn shown(answer: &Answer, value: &Value) -> Shown {
         Value::Scalar(Scalar::Null) => Shown::Null,
         Value::Scalar(Scalar::Bool(v)) => Shown::Bool(*v),
         Value::Scalar(Scalar::Int(v)) => Shown::Int(*v),
+        Value::Scalar(Scalar::UInt(v)) => Shown::Text(v.to_string()),
         Value::Scalar(Scalar::Float(v)) => float(*v),
         Value::Scalar(Scalar::Text(v)) => Shown::Text(v.to_string()),
         Value::Scalar(Scalar::Temporal(t)) => Shown::Text(t.to_string()),

@@ -156,9 +156,9 @@ impl Lexer<'_> {
             self.place += 1;
         }
         let text: String = self.chars[from..self.place].iter().collect();
-        let whole = text.parse::<i64>().map(Scalar::Int);
+        let whole = text.parse::<i128>().ok().and_then(Scalar::of_whole);
         let float = || text.parse::<f64>().ok().filter(|v| v.is_finite()).map(Scalar::Float);
-        match whole.ok().or_else(float) {
+        match whole.or_else(float) {
             Some(number) => Ok(Kind::Number(number)),
             None => Err(wrong(from + 1, format!("{text:?} is no number"))
                 .suggest(format!("put a text into quotes: '{text}'"))),

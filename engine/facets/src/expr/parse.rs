@@ -143,6 +143,7 @@ impl Parser<'_> {
             Kind::Text(w) | Kind::Quoted(w) | Kind::Name(w) => format!("the text {w:?}"),
             Kind::Number(v) => match v {
                 Scalar::Int(v) => format!("the number {v}"),
+                Scalar::UInt(v) => format!("the number {v}"),
                 Scalar::Float(v) => format!("the number {v}"),
                 _ => "a number".to_owned(),
             },

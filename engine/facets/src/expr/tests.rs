@@ -11,6 +11,7 @@ fn shown(expr: &Expr) -> String {
         Scalar::Null => "null".to_owned(),
         Scalar::Bool(v) => v.to_string(),
         Scalar::Int(v) => v.to_string(),
+        Scalar::UInt(v) => v.to_string(),
         Scalar::Float(v) => format!("{v:?}"),
         Scalar::Text(v) => format!("{v:?}"),
         Scalar::Temporal(v) => v.to_string(),

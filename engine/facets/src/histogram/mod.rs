@@ -110,6 +110,7 @@ impl Histogram {
                     let value = match value {
                         Scalar::Bool(v) => (*v).into(),
                         Scalar::Int(v) => (*v).into(),
+                        Scalar::UInt(v) => (*v).into(),
                         Scalar::Text(v) => Value::from(&**v),
                         _ => Value::Null,
                     };

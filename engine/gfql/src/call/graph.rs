@@ -181,6 +181,7 @@ pub(super) fn named(
     let mut add = |id: &Scalar| -> Result<(), QueryError> {
         let id = match id {
             Scalar::Int(v) => Some(Canon::Int(*v)),
+            Scalar::UInt(v) => Some(Canon::UInt(*v)),
             Scalar::Float(v) => graphlume_graph::canon::of_f64(*v),
             Scalar::Text(v) => Some(Canon::Text(v)),
             Scalar::Bool(v) => Some(Canon::Bool(*v)),

@@ -2,13 +2,13 @@
 
 use std::cmp::Ordering;
 
-use graphlume_expr::{Cmp, ErrorCode, QueryError, Scalar};
+use graphlume_expr::{Cmp, ErrorCode, QueryError, Scalar, Temporal};
 use graphlume_store::filter::Pattern;
 use graphlume_types::limits::{QUERY_CELL_BYTES_MAX, QUERY_LIST_MAX};
 
 use super::parse::{Binary, Expr, Quantifier};
 use super::value::Cell;
-use crate::wire::value::moment;
+use crate::wire::value::{moment, time_of_day};
 
 /// Where names get their values.
 pub(super) trait Names {
@@ -80,6 +80,9 @@ impl<'a> Eval<'a> {
             },
             Expr::Negative(inner) => match self.eval(inner)? {
                 Cell::Scalar(Scalar::Int(v)) => Cell::int(v.checked_neg().ok_or_else(too_large)?),
+                Cell::Scalar(Scalar::UInt(v)) => {
+                    Cell::int(0_i64.checked_sub_unsigned(v).ok_or_else(too_large)?)
+                }
                 Cell::Scalar(Scalar::Float(v)) => Cell::float(-v),
                 Cell::NULL => Cell::NULL,
                 other => return Err(wrong("- needs a number").value(other.text())),
@@ -341,6 +344,14 @@ fn no_fields(value: &Cell, name: &str) -> QueryError {
 /// A time and a text that says none.
 fn order(x: &Cell, y: &Cell) -> Result<Option<Ordering>, QueryError> {
     Ok(match (x, y) {
+        (
+            Cell::Scalar(Scalar::Temporal(Temporal::LocalTime(ns))),
+            Cell::Scalar(Scalar::Text(text)),
+        ) => time_of_day(text).map(|other| ns.cmp(&other)),
+        (
+            Cell::Scalar(Scalar::Text(text)),
+            Cell::Scalar(Scalar::Temporal(Temporal::LocalTime(ns))),
+        ) => time_of_day(text).map(|other| other.cmp(ns)),
         (Cell::Scalar(Scalar::Temporal(time)), Cell::Scalar(Scalar::Text(text))) => {
             Some(time.instant().cmp(&Some(moment(text)?)))
         }
@@ -391,7 +402,10 @@ fn arithmetic(op: Binary, x: Cell, y: Cell) -> Found {
         (Binary::Add, Cell::Scalar(Scalar::Text(a)), Cell::Scalar(Scalar::Text(b))) => {
             Cell::string([&*a, &*b].concat())
         }
-        (op, Cell::Scalar(Scalar::Int(a)), Cell::Scalar(Scalar::Int(b))) => {
+        (op, Cell::Scalar(a), Cell::Scalar(b))
+            if a.as_whole().is_some() && b.as_whole().is_some() =>
+        {
+            let (a, b) = (a.as_whole().unwrap_or(0), b.as_whole().unwrap_or(0));
             if b == 0 && matches!(op, Binary::Div | Binary::Rem) {
                 return Err(QueryError::new(
                     ErrorCode::Predicate,
@@ -406,7 +420,7 @@ fn arithmetic(op: Binary, x: Cell, y: Cell) -> Found {
                 Binary::Div => a.checked_div(b),
                 _ => a.checked_rem(b),
             };
-            Cell::int(result.ok_or_else(too_large)?)
+            Cell::Scalar(result.and_then(Scalar::of_whole).ok_or_else(too_large)?)
         }
         (op, a, b) => {
             let (Some(x), Some(y)) = (a.number(), b.number()) else {

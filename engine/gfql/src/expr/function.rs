@@ -140,6 +140,7 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
         ("size", Cell::Scalar(Scalar::Text(t))) => Cell::int(t.chars().count() as i64),
         ("size", Cell::List(items)) => Cell::int(items.len() as i64),
         ("abs", Cell::Scalar(Scalar::Int(v))) => Cell::int(v.checked_abs().ok_or_else(wrong)?),
+        ("abs" | "tointeger", Cell::Scalar(Scalar::UInt(v))) => Cell::Scalar(Scalar::uint(*v)),
         ("abs", _) => Cell::float(number()?.abs()),
         ("sqrt", _) => Cell::float(number()?.sqrt()),
         ("floor", _) => Cell::float(number()?.floor()),
@@ -171,11 +172,11 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
             Cell::string(text()?.chars().skip(from).take(len).collect::<String>())
         }
         ("tointeger", Cell::Scalar(Scalar::Int(v))) => Cell::int(*v),
-        ("tointeger", Cell::Scalar(Scalar::Float(v))) => Cell::int(v.trunc() as i64),
+        ("tointeger", Cell::Scalar(Scalar::Float(v))) => truncated(*v),
         ("tointeger", Cell::Scalar(Scalar::Text(t))) => {
-            let whole = t.trim().parse::<i64>().ok();
-            let parsed = whole.or_else(|| t.trim().parse::<f64>().ok().map(|v| v.trunc() as i64));
-            parsed.map_or(Cell::NULL, Cell::int)
+            let whole = t.trim().parse::<i128>().ok().and_then(Scalar::of_whole);
+            let float = || t.trim().parse().ok().map(truncated);
+            whole.map(Cell::Scalar).or_else(float).unwrap_or(Cell::NULL)
         }
         ("tofloat", Cell::Scalar(Scalar::Text(t))) => {
             t.trim().parse().map_or(Cell::NULL, Cell::float)
@@ -198,6 +199,15 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
         ("range", _) => range(args).ok_or_else(wrong)?,
         _ => return Err(wrong()),
     })
+}
+
+/// A float without its fraction; null where no 64 bits hold that.
+fn truncated(v: f64) -> Cell {
+    match graphlume_graph::canon::of_f64(v.trunc()) {
+        Some(graphlume_graph::canon::Canon::Int(whole)) => Cell::int(whole),
+        Some(graphlume_graph::canon::Canon::UInt(whole)) => Cell::Scalar(Scalar::uint(whole)),
+        _ => Cell::NULL,
+    }
 }
 
 fn range(args: &[Cell]) -> Option<Cell> {

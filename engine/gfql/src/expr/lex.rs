@@ -1,11 +1,12 @@
 //! Text to tokens.
 
-use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_expr::{ErrorCode, QueryError, Scalar};
 
 /// A piece of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
-    Int(i64),
+    /// A whole number.
+    Whole(Scalar),
     Float(f64),
     Text(String),
     /// A name, or a keyword.
@@ -98,8 +99,9 @@ fn number(text: &str, at: &mut usize) -> Result<Token, QueryError> {
         if let Some(digits) = rest.strip_prefix(prefix) {
             let len = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
             *at = start + 2 + len;
-            let value = i64::from_str_radix(&digits[..len], radix);
-            return value.map(Token::Int).map_err(|_| broken(text, start, "a bad number"));
+            let value = u64::from_str_radix(&digits[..len], radix);
+            let value = value.map(|v| Token::Whole(Scalar::uint(v)));
+            return value.map_err(|_| broken(text, start, "a bad number"));
         }
     }
     let bytes = rest.as_bytes();
@@ -120,9 +122,11 @@ fn number(text: &str, at: &mut usize) -> Result<Token, QueryError> {
     }
     *at = start + len;
     let piece = &rest[..len];
-    let parsed = match piece.parse::<i64>() {
-        Ok(v) if whole => Some(Token::Int(v)),
-        _ => piece.parse::<f64>().ok().filter(|v| v.is_finite()).map(Token::Float),
-    };
+    if whole {
+        let value = piece.parse().ok().and_then(Scalar::of_whole).map(Token::Whole);
+        let large = "a whole number beyond 64 bits: write it with a point, as 1e20, for a float";
+        return value.ok_or_else(|| broken(text, start, large));
+    }
+    let parsed = piece.parse::<f64>().ok().filter(|v| v.is_finite()).map(Token::Float);
     parsed.ok_or_else(|| broken(text, start, "a bad number"))
 }

@@ -333,7 +333,7 @@ impl Parser<'_> {
         }
         self.at += 1;
         match token {
-            Token::Int(v) => Ok(Expr::Literal(Cell::int(v))),
+            Token::Whole(v) => Ok(Expr::Literal(Cell::Scalar(v))),
             Token::Float(v) => Ok(Expr::Literal(Cell::float(v))),
             Token::Text(v) => Ok(Expr::Literal(Cell::string(v))),
             Token::Quoted(name) => Ok(Expr::Name(self.dotted(name))),

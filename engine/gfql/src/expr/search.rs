@@ -67,7 +67,7 @@ impl Search {
             Some(columns) => columns.contains(name),
             None => match value {
                 Cell::Scalar(Scalar::Text(_)) => true,
-                Cell::Scalar(Scalar::Int(_)) => self.number,
+                Cell::Scalar(Scalar::Int(_) | Scalar::UInt(_)) => self.number,
                 _ => false,
             },
         });

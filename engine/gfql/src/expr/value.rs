@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow_array::builder::StringBuilder;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, NullArray, StructArray,
-    TimestampNanosecondArray,
+    UInt64Array,
 };
 use arrow_schema::{DataType, Field};
-use graphlume_expr::{Mixed, QueryError, Scalar, Temporal};
+use graphlume_expr::{Mixed, QueryError, Scalar, Temporal, times};
 use graphlume_graph::canon::{Canon, Column};
 
 use graphlume_types::CancelToken;
@@ -25,7 +25,7 @@ const TEXT_STEP_BYTES: u64 = 1 << 18;
 /// A value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
-    /// What has no parts; of times only moments without a zone, which are those of UTC.
+    /// What has no parts; of times only dates, times of day, and moments without a zone, which are those of UTC.
     Scalar(Scalar),
     List(Vec<Cell>),
     /// Names and values, in the order in which they were written.
@@ -44,6 +44,8 @@ pub(crate) enum Reader {
     Lists(ArrayRef),
     /// Maps, field by field.
     Maps(ArrayRef, Vec<(String, Reader)>),
+    /// Dates of the calendar.
+    Days(Arc<Column>),
     Scalars(Arc<Column>),
 }
 
@@ -59,6 +61,9 @@ impl Reader {
                 };
                 let fields = fields.iter().zip(columns).map(reader).collect::<Option<_>>()?;
                 Self::Maps(ArrayRef::clone(array), fields)
+            }
+            DataType::Date32 | DataType::Date64 => {
+                Self::Days(Arc::new(Column::try_new(array).ok()?))
             }
             _ => Self::Scalars(Arc::new(Column::try_new(array).ok()?)),
         })
@@ -83,19 +88,35 @@ impl Reader {
             Self::Maps(_, fields) => {
                 Cell::Map(fields.iter().map(|(name, r)| (name.clone(), r.get(row))).collect())
             }
+            Self::Days(column) => match column.get(row) {
+                Some(Canon::Instant(s, 0)) if s % 86_400 == 0 => {
+                    Cell::Scalar(Scalar::Temporal(Temporal::Date(s / 86_400)))
+                }
+                // A date of milliseconds that is no midnight keeps its clock.
+                Some(Canon::Instant(s, ns)) => Cell::Scalar(Scalar::instant(s, ns)),
+                _ => Cell::NULL,
+            },
             Self::Scalars(column) => {
                 let whole = !matches!(column.as_ref(), Column::Float(_));
                 match column.get(row) {
-                    None | Some(Canon::Bytes(_)) => Cell::NULL,
+                    None => Cell::NULL,
+                    Some(Canon::Bytes(bytes)) => {
+                        Cell::string(bytes.iter().map(|b| format!("{b:02x}")).collect::<String>())
+                    }
                     Some(Canon::Int(v)) if whole => Cell::int(v),
                     Some(Canon::Int(v)) => Cell::float(v as f64),
+                    Some(Canon::UInt(v)) if whole => Cell::Scalar(Scalar::uint(v)),
                     Some(Canon::UInt(v)) => Cell::float(v as f64),
                     Some(Canon::Float(bits)) => Cell::float(f64::from_bits(bits)),
                     Some(Canon::Bool(v)) => Cell::bool(v),
                     Some(Canon::Text(v) | Canon::Compound(v)) => Cell::string(v),
                     Some(Canon::Instant(s, ns)) => Cell::Scalar(Scalar::instant(s, ns)),
-                    Some(Canon::Span(s, _)) => Cell::int(s),
-                    Some(Canon::Clock(ns)) => Cell::int(ns),
+                    Some(Canon::Span(s, 0)) => Cell::int(s),
+                    Some(Canon::Span(s, ns)) => Cell::float(s as f64 + f64::from(ns) / 1e9),
+                    Some(Canon::Clock(ns)) => {
+                        let ns = ns.rem_euclid(86_400_000_000_000);
+                        Cell::Scalar(Scalar::Temporal(Temporal::LocalTime(ns)))
+                    }
                 }
             }
         }
@@ -169,6 +190,13 @@ impl Cell {
     /// The order of two values of one kind; `None` across kinds and with null.
     pub(crate) fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
+            // A date is its midnight.
+            (Self::Scalar(Scalar::Temporal(a)), Self::Scalar(Scalar::Temporal(b))) => {
+                match (a.instant(), b.instant()) {
+                    (Some(a), Some(b)) => Some(a.cmp(&b)),
+                    _ => a.compare(b),
+                }
+            }
             (Self::Scalar(a), Self::Scalar(b)) => a.compare(b, Mixed::Rounded),
             (Self::List(a), Self::List(b)) => {
                 for (x, y) in a.iter().zip(b) {
@@ -213,11 +241,16 @@ impl Cell {
         match self {
             Self::Scalar(scalar) => match scalar {
                 Scalar::Int(v) => format!("n{v}"),
+                Scalar::UInt(v) => format!("n{v}"),
                 Scalar::Float(v) => match graphlume_graph::canon::of_f64(*v) {
                     Some(Canon::Int(whole)) => format!("n{whole}"),
+                    Some(Canon::UInt(whole)) => format!("n{whole}"),
                     _ => format!("n{v}"),
                 },
-                Scalar::Temporal(Temporal::LocalDateTime(s, ns)) => format!("Time({s}, {ns})"),
+                Scalar::Temporal(time) => match time.instant() {
+                    Some((s, ns)) => format!("Time({s}, {ns})"),
+                    None => format!("{time:?}"),
+                },
                 other => format!("{other:?}"),
             },
             Self::List(items) => format!("{:?}", items.iter().map(Self::key).collect::<Vec<_>>()),
@@ -237,6 +270,7 @@ impl Cell {
                 Scalar::Null => String::new(),
                 Scalar::Bool(v) => v.to_string(),
                 Scalar::Int(v) => v.to_string(),
+                Scalar::UInt(v) => v.to_string(),
                 Scalar::Float(v) if v.fract() == 0.0 && v.abs() < 1e16 => format!("{v:.1}"),
                 Scalar::Float(v) => v.to_string(),
                 Scalar::Text(v) => String::from(&**v),
@@ -302,6 +336,12 @@ fn quoted(text: &str) -> String {
     out
 }
 
+/// A whole number that is not below 0.
+fn natural(cell: &Cell) -> Option<u64> {
+    let Cell::Scalar(scalar) = cell else { return None };
+    u64::try_from(scalar.as_whole()?).ok()
+}
+
 /// A column of the plainest type that holds all values; mixed kinds become text, and so do maps of more than
 /// [`COLUMN_KEYS_MAX`] keys in all. What maps take is taken from the memory of the query before it is made.
 ///
@@ -321,16 +361,30 @@ pub(crate) fn column(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, Q
         let cell = |c: &Cell| if let Cell::Scalar(Scalar::Int(v)) = c { Some(*v) } else { None };
         return Ok(Arc::new(cells.iter().map(cell).collect::<Int64Array>()));
     }
+    let is_natural = |c: &Cell| natural(c).is_some();
+    if all(is_natural) {
+        return Ok(Arc::new(cells.iter().map(natural).collect::<UInt64Array>()));
+    }
     if all(|c| c.number().is_some()) {
         return Ok(Arc::new(cells.iter().map(Cell::number).collect::<Float64Array>()));
     }
     if all(|c| matches!(c, Cell::Scalar(Scalar::Temporal(_)))) {
-        let cell = |c: &Cell| {
-            let Cell::Scalar(Scalar::Temporal(time)) = c else { return None };
-            let (s, ns) = time.instant()?;
-            s.checked_mul(1_000_000_000)?.checked_add(i64::from(ns))
+        let time =
+            |c| if let &Cell::Scalar(Scalar::Temporal(ref time)) = c { Some(time) } else { None };
+        // Dates beside moments are their midnights.
+        let moments: Option<Vec<_>> = match cells.iter().filter_map(time).all(|t| t.day().is_some())
+        {
+            true => Some(cells.iter().map(|c| time(c)?.instant()).collect()),
+            false => None,
         };
-        return Ok(Arc::new(cells.iter().map(cell).collect::<TimestampNanosecondArray>()));
+        let midnights = || {
+            let local = |(s, ns)| Temporal::LocalDateTime(s, ns);
+            let all: Vec<_> = moments?.into_iter().map(|m| m.map(local)).collect();
+            times(all.iter().map(Option::as_ref))
+        };
+        if let Some(column) = times(cells.iter().map(time)).or_else(midnights) {
+            return Ok(column);
+        }
     }
     if all(|c| matches!(c, Cell::List(_))) {
         let mut items = Vec::new();

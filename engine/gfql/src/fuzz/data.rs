@@ -237,6 +237,7 @@ fn value(cell: Cell) -> V {
         Cell::NULL => V::Null,
         Cell::Scalar(Scalar::Bool(v)) => V::Bool(v),
         Cell::Scalar(Scalar::Int(v)) => V::Int(v),
+        Cell::Scalar(Scalar::UInt(v)) => V::Text(format!("{v} has no counterpart")),
         Cell::Scalar(Scalar::Float(v)) => V::Float(v),
         Cell::Scalar(Scalar::Text(v)) => V::Text(v.to_string()),
         Cell::Scalar(Scalar::Temporal(time)) => V::Time(time.instant().unwrap().0),

@@ -68,7 +68,7 @@ fn date(text: &str) -> Option<i64> {
     (parts.next().is_none() && civil(days) == (year, month, day)).then_some(days)
 }
 
-fn time_of_day(text: &str) -> Option<i64> {
+pub(crate) fn time_of_day(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = whole.split(':');
     let hour = number(parts.next()?, 2)?;

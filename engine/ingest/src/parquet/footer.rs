@@ -18,26 +18,26 @@ const BOOL_TRUE: u8 = 1;
 const BOOL_FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const INT16: u8 = 4;
-const INT32: u8 = 5;
-const INT64: u8 = 6;
+pub(super) const INT32: u8 = 5;
+pub(super) const INT64: u8 = 6;
 const DOUBLE: u8 = 7;
-const BINARY: u8 = 8;
-const LIST: u8 = 9;
+pub(super) const BINARY: u8 = 8;
+pub(super) const LIST: u8 = 9;
 const SET: u8 = 10;
 const MAP: u8 = 11;
-const STRUCT: u8 = 12;
+pub(super) const STRUCT: u8 = 12;
 
-/// Refuses damaged footers, and schemas that nest deeper than [`JSON_DEPTH_MAX`].
-pub fn check(bytes: &[u8]) -> Result<(), IngestError> {
+/// The footer; refuses damaged ones, and schemas that nest deeper than [`JSON_DEPTH_MAX`].
+pub fn check(bytes: &[u8]) -> Result<&[u8], IngestError> {
     let (rest, tail) = bytes.split_last_chunk::<8>().ok_or_else(|| bad("it is cut off"))?;
     if &tail[4..] != b"PAR1" || !bytes.starts_with(b"PAR1") {
         return Err(bad("the marks PAR1 at its start and end are missing; it may be cut off"));
     }
     let len = u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]) as usize;
     let start = rest.len().checked_sub(len).ok_or_else(|| bad("its footer is cut off"))?;
-    let mut reader = Compact { bytes: &rest[start..] };
-    match reader.schema_is_shallow() {
-        Some(true) => Ok(()),
+    let footer = &rest[start..];
+    match (Compact { bytes: footer }).schema_is_shallow() {
+        Some(true) => Ok(footer),
         Some(false) => {
             let message = format!("columns may be nested {JSON_DEPTH_MAX} levels deep, not more");
             Err(IngestError::too_large(message))
@@ -93,11 +93,12 @@ struct Page {
     expanded: u64,
 }
 
-struct Compact<'a> {
-    bytes: &'a [u8],
+/// A reader of Thrift's compact protocol.
+pub(super) struct Compact<'a> {
+    pub(super) bytes: &'a [u8],
 }
 
-impl Compact<'_> {
+impl<'a> Compact<'a> {
     fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.bytes.split_first()?;
         self.bytes = rest;
@@ -127,7 +128,7 @@ impl Compact<'_> {
     }
 
     /// The next field's number and type; type 0 is the end of the struct.
-    fn field(&mut self, last: &mut i64) -> Option<u8> {
+    pub(super) fn field(&mut self, last: &mut i64) -> Option<u8> {
         let head = self.byte()?;
         if head & 15 != 0 {
             *last = if head >> 4 == 0 { self.zigzag()? } else { *last + i64::from(head >> 4) };
@@ -136,11 +137,18 @@ impl Compact<'_> {
     }
 
     /// The element type and length of a list.
-    fn list(&mut self) -> Option<(u8, u64)> {
+    pub(super) fn list(&mut self) -> Option<(u8, u64)> {
         let head = self.byte()?;
         let len = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
         // Each element takes a byte at least.
         (len <= self.bytes.len() as u64).then_some((head & 15, len))
+    }
+
+    /// The bytes of a value, which are stepped over.
+    pub(super) fn raw(&mut self, kind: u8) -> Option<&'a [u8]> {
+        let before = self.bytes;
+        self.skip_value(kind, STRUCT_DEPTH_MAX)?;
+        before.get(..before.len() - self.bytes.len())
     }
 
     fn skip_value(&mut self, kind: u8, depth: usize) -> Option<()> {

@@ -34,7 +34,7 @@ pub(super) fn fitted(
     roots: &[usize],
 ) -> Result<(ArrowReaderMetadata, Vec<String>), IngestError> {
     let mut fields = job.metadata.schema().fields().to_vec();
-    let mut warnings = Vec::new();
+    let mut cut = Vec::new();
     for root in roots.iter().copied() {
         let leaves = Leaves::of(job.metadata, root);
         if !leaves.is_int96.contains(&true) {
@@ -55,7 +55,7 @@ pub(super) fn fitted(
             let lost = leaves.lost(job, groups, root, unit)?;
             if lost > 0 {
                 let name = field.name();
-                warnings.push(format!(
+                cut.push(format!(
                     "column {name:?} has timestamps that nanoseconds do not reach, so that it is read in {}; {lost} of its \
                      values are finer and were cut",
                     words(unit)
@@ -67,7 +67,7 @@ pub(super) fn fitted(
     let is_as_it_was = fields.iter().eq(job.metadata.schema().fields());
     let metadata =
         if is_as_it_was { job.metadata.clone() } else { with_fields(job.metadata, fields)? };
-    Ok((metadata, warnings))
+    Ok((metadata, cut))
 }
 
 fn is_of_spark(metadata: &ArrowReaderMetadata) -> bool {

@@ -229,3 +229,26 @@ fn timestamps_of_spark_keep_their_dates_in_the_finest_unit_that_holds_them() {
     assert_eq!(kind, DataType::Timestamp(TimeUnit::Microsecond, None));
     assert_eq!((values, said), (vec![Some((last * day).wrapping_mul(us) + 5)], vec![]));
 }
+
+#[test]
+fn footers_of_old_writers_are_read() {
+    for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
+        // Without a dictionary, as the writer that wrote such footers.
+        let properties = WriterProperties::builder()
+            .set_compression(compression)
+            .set_dictionary_enabled(false)
+            .build();
+        let mut out = Vec::new();
+        let mut writer =
+            ArrowWriter::try_new(&mut out, sample().schema(), Some(properties)).unwrap();
+        writer.write(&sample()).unwrap();
+        writer.close().unwrap();
+        let old = Bytes::from(super::dialect::tests::as_dremio(&out));
+        let table = read(&old, Value::Null).unwrap();
+        assert_eq!(table.batch().columns(), sample().columns(), "{compression:?}");
+        // Cut anywhere, it is refused and nothing worse.
+        for len in (old.len() - 200)..old.len() {
+            assert!(read(&old.slice(..len), Value::Null).is_err());
+        }
+    }
+}

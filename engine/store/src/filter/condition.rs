@@ -93,11 +93,11 @@ fn of_cells(column: &Column, at: usize, predicate: &Predicate, truth: bool) -> O
 /// The numbers that pass, without the nulls.
 fn of_numbers(at: usize, predicate: &Predicate) -> Option<JobTest> {
     Some(match predicate {
-        Predicate::Same(value) => compared(at, Cmp::Eq, value),
-        Predicate::Compare(cmp, value) => compared(at, *cmp, value),
+        Predicate::Same(value) => compared(at, Cmp::Eq, value)?,
+        Predicate::Compare(cmp, value) => compared(at, *cmp, value)?,
         Predicate::Between(low, high, inclusive) => {
             let (from, to) = if *inclusive { (Cmp::Ge, Cmp::Le) } else { (Cmp::Gt, Cmp::Lt) };
-            JobTest::And(vec![compared(at, from, low), compared(at, to, high)])
+            JobTest::And(vec![compared(at, from, low)?, compared(at, to, high)?])
         }
         Predicate::IsIn(values) | Predicate::Member(values) => {
             JobTest::In(at, values.iter().filter_map(constant).collect())
@@ -113,13 +113,18 @@ fn of_numbers(at: usize, predicate: &Predicate) -> Option<JobTest> {
     })
 }
 
-fn compared(at: usize, cmp: Cmp, value: &Scalar) -> JobTest {
-    match (constant(value), cmp) {
+/// A comparison with a value; `None` with a number that is no constant of such a program.
+fn compared(at: usize, cmp: Cmp, value: &Scalar) -> Option<JobTest> {
+    let constant = constant(value);
+    if constant.is_none() && matches!(value, Scalar::UInt(_)) {
+        return None;
+    }
+    Some(match (constant, cmp) {
         (Some(constant), _) => JobTest::Compare(at, cmp, constant),
         // What is no number is unequal to every number; to null nothing is.
         (None, Cmp::Ne) if *value != Scalar::Null => JobTest::IsNull(at, false),
         (None, _) => JobTest::Always(false),
-    }
+    })
 }
 
 /// The number that a value is.
@@ -127,6 +132,11 @@ fn constant(value: &Scalar) -> Option<Constant> {
     match value {
         Scalar::Bool(v) => Some(Constant::Int(i64::from(*v))),
         Scalar::Int(v) => Some(Constant::Int(*v)),
+        // One that is no float equals no cell, neither of integers nor of floats.
+        Scalar::UInt(v) => {
+            let float = *v as f64;
+            (float as u128 == u128::from(*v)).then_some(Constant::Float(float))
+        }
         Scalar::Float(v) if !v.is_nan() => Some(Constant::Float(*v)),
         _ => None,
     }
@@ -192,6 +202,9 @@ mod tests {
             Scalar::Int(-1),
             Scalar::Int(3),
             Scalar::Int(i64::MAX),
+            Scalar::UInt(1 << 63),
+            Scalar::UInt((1 << 63) + 5),
+            Scalar::UInt(u64::MAX),
             Scalar::Float(2.5),
             Scalar::Float(-0.0),
             Scalar::Float(f64::NAN),

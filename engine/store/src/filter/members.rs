@@ -58,6 +58,7 @@ impl Members {
                 Scalar::Null => None,
                 Scalar::Bool(v) => Some(Number::Int(i64::from(*v))),
                 Scalar::Int(v) => Some(Number::Int(*v)),
+                Scalar::UInt(v) => Some(Number::UInt(*v)),
                 Scalar::Float(v) => of_f64(*v).and_then(|c| Number::of(&c)),
                 Scalar::Text(v) => {
                     members.texts.insert((**v).into());
@@ -92,12 +93,15 @@ impl Members {
     /// The numbers among them, as constants that cells of integers and of floats are compared with by their exact value.
     pub(super) fn constants(&self) -> Vec<Constant> {
         let constant = |number: &Number| match number {
-            Number::Int(v) => Constant::Int(*v),
-            // It came from a float, and so is one to the last bit.
-            Number::UInt(v) => Constant::Float(*v as f64),
-            Number::Float(bits) => Constant::Float(f64::from_bits(*bits)),
+            Number::Int(v) => Some(Constant::Int(*v)),
+            // No cell of integers equals it, and one of floats where it is a float to the last bit.
+            Number::UInt(v) => {
+                let float = *v as f64;
+                (float as u128 == u128::from(*v)).then_some(Constant::Float(float))
+            }
+            Number::Float(bits) => Some(Constant::Float(f64::from_bits(*bits))),
         };
-        self.numbers.iter().map(constant).collect()
+        self.numbers.iter().filter_map(constant).collect()
     }
 
     /// Whether a cell is one of them.

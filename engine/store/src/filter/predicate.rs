@@ -220,6 +220,7 @@ impl Number {
         Some(match value {
             Scalar::Bool(v) => Self::Int(i128::from(*v)),
             Scalar::Int(v) => Self::Int(i128::from(*v)),
+            Scalar::UInt(v) => Self::Int(i128::from(*v)),
             Scalar::Float(v) => Self::Float(*v),
             _ => return None,
         })

@@ -95,17 +95,18 @@ pub(crate) fn parse_and_store(
         tables: drafted.iter().map(|d| d.blob).collect(),
         agent_name: done.agent_name,
         agent_version: done.agent_version,
-        notices: of_parse(done.warnings, done.misread),
+        notices: of_parse(done.warnings, done.cut, done.misread),
     }))
 }
 
 /// What the parser passed over, and whether the tables are those that were meant.
-fn of_parse(warnings: Vec<String>, misread: Vec<String>) -> Vec<Notice> {
+fn of_parse(warnings: Vec<String>, cut: Vec<String>, misread: Vec<String>) -> Vec<Notice> {
     let mut out = Vec::new();
     let passed = warnings.into_iter().map(|text| Notice::new("option-without-effect", text));
     let meant = misread.into_iter().map(|text| Notice::new("file-probably-misread", text));
-    // The latter are the ones to be told first.
-    meant.chain(passed).for_each(|notice| note(&mut out, notice));
+    let cut = cut.into_iter().map(|text| Notice::new("values-not-exact", text));
+    // What changes the meaning is told first.
+    meant.chain(cut).chain(passed).for_each(|notice| note(&mut out, notice));
     out
 }
 

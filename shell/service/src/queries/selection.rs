@@ -167,6 +167,7 @@ impl Queries {
         NodeBytes(nodes): NodeBytes,
         memory: &MemoryConsumer,
     ) -> Result<PropertyGraph, ServiceError> {
+        let origin = self.ctx.engine.origin(target.clone()).await?;
         let frame = self.ctx.engine.positions(target, epoch).await?;
         let exhausted = |e| ServiceError::from(EngineError::from(e));
         // The frame, and the positions that are read from it.
@@ -186,7 +187,7 @@ impl Queries {
                     .filter_map(|v| positions.get(v).copied())
                     .collect();
                 let rows = graph.nodes().ok_or_else(|| defect("the nodes have no rows"))?;
-                Ok(PropertyGraph::of_rows(rows.with_places(&places)?, None))
+                Ok(PropertyGraph::of_rows(rows.with_places(&places, origin)?, None))
             })
             .await
     }

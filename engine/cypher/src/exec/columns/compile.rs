@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use graphlume_expr::{Arithmetic, Cmp, Number, Scalar, Test, TextTest, truth};
+use graphlume_expr::{Arithmetic, Cmp, Mixed, Number, Scalar, Test, TextTest, truth};
 use graphlume_graph::canon::Column;
 
 use super::Pipeline;
@@ -180,6 +180,7 @@ impl Exec<'_> {
                     Scalar::Null
                         | Scalar::Bool(_)
                         | Scalar::Int(_)
+                        | Scalar::UInt(_)
                         | Scalar::Float(_)
                         | Scalar::Text(_)
                 )
@@ -195,6 +196,13 @@ impl Exec<'_> {
             for member in list {
                 match member {
                     Value::Scalar(Scalar::Int(v)) => ints.push(*v),
+                    // No column of integers has it, and one of floats where a float is equal.
+                    Value::Scalar(v @ Scalar::UInt(_)) => {
+                        let near = Scalar::Float(v.as_f64().unwrap_or(f64::NAN));
+                        if v.equal(&near, Mixed::Exact) == Some(true) {
+                            floats.extend(near.as_f64());
+                        }
+                    }
                     Value::Scalar(Scalar::Float(v)) => match graphlume_graph::canon::of_f64(*v) {
                         Some(graphlume_graph::canon::Canon::Int(v)) => ints.push(v),
                         Some(_) => floats.push(*v),
