@@ -20,7 +20,6 @@ use crate::{AlgoError, AlgorithmSpec, Kind, networkx, util};
 
 pub use crate::community::louvain_spec::louvain_options;
 pub use crate::dispatch::run;
-pub use crate::input::hub;
 pub use crate::layout::force_atlas2::spec::{
     force_atlas2_end, force_atlas2_params, force_atlas2_start,
 };

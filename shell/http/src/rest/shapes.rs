@@ -142,7 +142,7 @@ pub(crate) static NEW_COMPUTED_DATASET: Named = Named {
         members[DATASET_FIELDS.len()] = may(
             "compute",
             Nullable(&Map(&Any)),
-            "By the name of the result: libraries, alg and params; GET /api/v1/datasets/ lists them.",
+            "By the name of the result: libraries, alg, params and, of cuGraph, kind of graph; GET /api/v1/datasets/ lists them.",
         );
         members
     }),

@@ -384,17 +384,7 @@ pub(super) fn check_edges(
 
 /// A table with the columns that algorithms add to it or replace in it.
 fn with_results(rec: &DatasetRec, schema: &TableSchema, part: Part) -> TableSchema {
-    let mut with_results = schema.clone();
-    for request in compute::of_record(rec, &mut Vec::new()) {
-        let columns = match part {
-            Part::Nodes => request.columns(),
-            Part::Edges => request.edge_columns(),
-        };
-        for column in columns {
-            with_results.dtypes.insert(column, Value::from("float64"));
-        }
-    }
-    with_results
+    TableSchema { dtypes: preview::with_results(rec, &schema.dtypes, part), ..schema.clone() }
 }
 
 /// The bindings of the nodes against their table and what algorithms add to it.
