@@ -6,6 +6,7 @@ pub mod backdrop;
 mod bind;
 mod card;
 mod collection;
+mod colormaps;
 mod crowding;
 mod css;
 mod depth;
