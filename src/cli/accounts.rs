@@ -36,6 +36,9 @@ pub enum UserCommand {
     Add {
         /// Account name: letters, digits, `.`, `_`, `-`
         name: String,
+        /// Name shown to people; that of the account when absent
+        #[arg(long = "name", value_name = "TEXT")]
+        shown_name: Option<String>,
         /// Read the password from the first line of standard input
         #[arg(long)]
         password_stdin: bool,
@@ -103,6 +106,9 @@ pub enum UserCommand {
     Set {
         /// Account name
         name: String,
+        /// Name shown to people; an empty one is that of the account again
+        #[arg(long = "name", value_name = "TEXT")]
+        shown_name: Option<String>,
         /// The natural-language graph feature of the tool endpoint
         #[arg(long, value_enum, value_name = "on|off")]
         graph_language: Option<Switch>,

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use graphlume_algo::dispatch::OneGraph;
-use graphlume_algo::registry::{find_any, hub};
-use graphlume_algo::{Accelerator, Input, Kind, ParamValues};
+use graphlume_algo::registry::find_any;
+use graphlume_algo::{Accelerator, Input, Kind, ParamValues, start};
 use graphlume_engine::GPU_EDGES_MIN;
+use graphlume_graph::Graph;
 use graphlume_types::CancelToken;
 
 use super::layout::{Outcome, Run, Seconds, params_with};
@@ -56,12 +57,7 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
             let (same, seconds) = once()?;
             (result, again_s) = (same, again_s.min(seconds));
         }
-        if algorithm.id == "bfs" && params.node("start").is_none() && input.num_nodes() > 0 {
-            let start = loaded.graph.id_text(hub(input.topology));
-            say!(
-                "no start was given: the search begins at the node with the most edges, {start}; -p start=ID names another"
-            );
-        }
+        say_start(&input, &params, &loaded.graph)?;
         if let Some(text) = result.place.describe(&args.alg) {
             say!("{text}");
         }
@@ -69,6 +65,26 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
         let seconds = (args.repeat > 1).then_some(Seconds { first: first_s, again: again_s });
         Ok(Outcome { output: result, iterations, seconds })
     })
+}
+
+/// Says where a search begins that was told no start, and which start leads nowhere.
+fn say_start(input: &Input<'_>, params: &ParamValues, graph: &Graph) -> Result<(), Failure> {
+    let id = |v: u32| graph.id_text(v);
+    if let Some(notice) = start::notice(input, params, (params.spec().id, "-p "), id) {
+        say!("{notice}");
+        return Ok(());
+    }
+    let chosen = params.spec().starts.filter(|s| s.default == 1 && !params.is_given(s.param));
+    if let Some(starts) = chosen
+        && let [first] = input.starts(params)?[..]
+    {
+        let (first, param) = (id(first), starts.param);
+        say!(
+            "no start was given: the search begins at the node from which the most edges lead on, {first}; -p {param}=ID \
+             names another"
+        );
+    }
+    Ok(())
 }
 
 /// The GPU that the caller asks for by name, however small the graph is.

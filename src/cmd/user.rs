@@ -71,10 +71,17 @@ fn password(from_stdin: bool) -> Result<(String, bool), Failure> {
 pub fn run(command: UserCommand) -> Result<(), Failure> {
     let set = |username, change| Command::UserSet { username, change };
     match command {
-        UserCommand::Add { name, password_stdin, role, email, org, data } => {
+        UserCommand::Add { name, shown_name, password_stdin, role, email, org, data } => {
             let (password, generated) = password(password_stdin)?;
             let role = role_name(role).to_owned();
-            let new = NewUser { username: name, password: password.clone(), email, role, org };
+            let new = NewUser {
+                username: name,
+                name: shown_name,
+                password: password.clone(),
+                email,
+                role,
+                org,
+            };
             let added = Command::UserAdd(new);
             tell(control::carry_out(&data.data, Folder::MayBeMade, added)?)?;
             show_generated(&password, generated);
@@ -100,20 +107,20 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
             show_generated(&password, generated);
             Ok(())
         }
-        UserCommand::Set { name, graph_language, disabled, role, email, org, data } => {
+        UserCommand::Set { name, shown_name, graph_language, disabled, role, email, org, data } => {
             let says_rights = graph_language.is_some() || disabled.is_some() || role.is_some();
-            if !says_rights && email.is_none() && org.is_none() {
+            if !says_rights && email.is_none() && org.is_none() && shown_name.is_none() {
                 return Err(failure(
-                    "nothing to change: give --graph-language, --disabled, --role, --email or --org",
+                    "nothing to change: give --name, --graph-language, --disabled, --role, --email or --org",
                 ));
             }
             let change = UserChange {
+                name: shown_name,
                 email,
                 org,
                 role: role.map(|r| role_name(r).to_owned()),
                 disabled: disabled.map(|s| s == Switch::On),
                 graph_language: graph_language.map(|s| s == Switch::On),
-                ..UserChange::default()
             };
             on_existing(&data.data, set(name, change))
         }

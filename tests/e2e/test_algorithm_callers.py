@@ -73,7 +73,7 @@ def by_dataset(alice, library, name):
     EDGES.to_parquet(data)
     r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/parquet", data=data.getvalue())
     assert r.status_code == 200, r.text
-    return graphistry.bind(dataset_id=dataset, source="s", destination="d", node="node").gfql_remote([])
+    return graphistry.bind(dataset_id=dataset, source="s", destination="d", node="id").gfql_remote([])
 
 
 def gives(library, name):

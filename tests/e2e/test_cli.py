@@ -345,8 +345,12 @@ def test_what_a_command_does_by_itself_is_said(tmp_path):
     edges = tmp_path / "e.csv"
     edges.write_text("src,dst\na,b\na,c\nc,d\n")
     r = run_cli("compute", "bfs", edges)
-    assert "begins at the node with the most edges, a;" in r.stderr, r
-    assert "begins" not in run_cli("compute", "bfs", edges, "-p", "start=d").stderr
+    assert "begins at the node from which the most edges lead on, a;" in r.stderr, r
+    assert "-p source=ID names another" in run_cli("compute", "sssp", edges).stderr
+    assert run_cli("compute", "bfs", edges, "-p", "start=d").stderr == ""
+    r = run_cli("compute", "bfs", edges, "--directed", "-p", "start=d")
+    assert "begins" not in r.stderr and 'starts at "d"' in r.stderr and "-p directed=false" in r.stderr, r
+    assert run_cli("compute", "bfs", edges, "--directed", "-p", "start=c").stderr == ""
     timings = json.loads(run_cli("compute", "pagerank", edges, "--timings").stderr.strip().splitlines()[-1])
     assert timings["iterations"] > 1
 

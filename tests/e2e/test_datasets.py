@@ -358,10 +358,10 @@ def test_results_on_edges_and_graphs_become_columns_and_replace_those_of_the_sam
     got = counted(alice, dataset)
     assert any("compute.s" in n["text"] and "not replaced" in n["text"] for n in got["notices"]), got["notices"]
     graphistry.register(api=3, protocol="http", server=server.url.removeprefix("http://"), username="alice", password=PASSWORD)
-    shown = graphistry.bind(dataset_id=dataset, source="s", destination="d", node="node").gfql_remote([])
+    shown = graphistry.bind(dataset_id=dataset, source="s", destination="d", node="id").gfql_remote([])
     assert shown._edges["kind"].tolist() == pytest.approx([1 / 3, 1 / 4, 1 / 4, 0.0])
     assert shown._edges["core"].tolist() == [1, 1, 1, 0] and sorted(shown._edges["s"]) == ["a", "b", "c", "c"]
-    assert dict(zip(shown._nodes["node"], shown._nodes["core"])) == {"a": 1, "b": 1, "c": 1, "x": 0}
+    assert dict(zip(shown._nodes["id"], shown._nodes["core"])) == {"a": 1, "b": 1, "c": 1, "x": 0}
 
 
 def test_algorithms_run_on_hypergraphs_too(server, alice):
@@ -379,7 +379,7 @@ def test_wrong_algorithms_are_named_with_what_is_legal(alice):
     for compute, field, says in [
         ([], "compute", "object"),
         ({"r": 3}, "compute.r", "object"),
-        ({"r": {**fine, "params": {}}}, "compute.r.params", "libraries, alg"),
+        ({"r": {**fine, "params": []}}, "compute.r.params", "an object"),
         ({"r": {"alg": "pagerank"}}, "compute.r.libraries", "cugraph or igraph"),
         ({"r": {**fine, "libraries": []}}, "compute.r.libraries", "cugraph or igraph"),
         ({"r": {**fine, "libraries": "cugraph"}}, "compute.r.libraries", "array"),

@@ -78,7 +78,7 @@ def test_who_creates_uploads_and_asks_at_once_gets_the_column(alice):
     assert states(alice, dataset) == ["pending", "pending"], "before there are data"
     r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/parquet", data=parquet(TRIANGLE))
     assert r.status_code == 200, r.text
-    got = rows(alice, dataset, "MATCH (n) RETURN n.node AS node, n.core AS core, n.rank AS rank")
+    got = rows(alice, dataset, "MATCH (n) RETURN n.id AS node, n.core AS core, n.rank AS rank")
     assert {row["node"]: row["core"] for row in got} == CORES
     assert sum(row["rank"] for row in got) == pytest.approx(1)
     listed = jobs(alice, dataset)
@@ -105,7 +105,7 @@ def test_two_datasets_that_compute_keep_nobody_waiting(server, alice, bob, slow_
     miserables = opened(server, "Miserables")
     assert requests.get(f"{server.url}/viz/{unique('card')}/node/0?dataset=Miserables", timeout=HANG_S).status_code == 200
     file = bob.file(parquet(TRIANGLE), "parquet")["file_id"]
-    got = rows(bob, create(bob, file, {"core": CORE}), "MATCH (n) RETURN n.node AS node, n.core AS core")
+    got = rows(bob, create(bob, file, {"core": CORE}), "MATCH (n) RETURN n.id AS node, n.core AS core")
     assert {row["node"]: row["core"] for row in got} == CORES
     assert states(alice, second) == ["pending"] * 8
     # A deleted dataset's jobs end: the next one of the account runs.
@@ -131,7 +131,7 @@ def test_a_cancelled_job_is_a_notice_of_the_page_and_of_the_record(server, alice
         message = viewer.step()
         if isinstance(message, dict) and message["t"] == "columns":
             told = message["notices"]
-            assert message["epoch"] == epoch and {c["name"] for c in message["node_columns"]} == before | {"node", "core"}
+            assert message["epoch"] == epoch and {c["name"] for c in message["node_columns"]} == before | {"id", "core"}
     assert [n["text"] for n in told] == ["compute.between: cancelled: no such column"]
     # Sizes follow the column that came.
     def has_sizes():

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::dispatch::Accelerator;
 use crate::spec::Dtype;
 use crate::view::{Copies, GraphView, KeptView, Loops, Shape};
-use crate::{AlgoError, AlgorithmSpec, ParamValues, util};
+use crate::{AlgoError, AlgorithmSpec, ParamValues, start, util};
 
 /// The names and columns behind the indices of a graph; who calls an algorithm knows them.
 pub trait GraphData: Sync {
@@ -224,12 +224,24 @@ impl<'a> Input<'a> {
         p.node(name).map(|id| self.resolved(p, name, &id)).transpose()
     }
 
-    /// The node that a parameter names; without one the node of largest degree, of several the first.
+    /// Where the search begins: at the nodes that its parameter names, else at those from which the most edges lead on.
     ///
     /// # Errors
     /// As [`Self::node`].
-    pub fn node_or_hub(&self, p: &ParamValues, name: &str) -> Result<u32, AlgoError> {
-        Ok(self.node(p, name)?.unwrap_or_else(|| hub(self.topology)))
+    pub fn starts(&self, p: &ParamValues) -> Result<Vec<u32>, AlgoError> {
+        let Some(starts) = p.spec().starts else { return Ok(Vec::new()) };
+        let given = self.nodes(p, starts.param)?;
+        Ok(given.unwrap_or_else(|| {
+            start::leading_on(self.topology, is_directed(p.spec(), p), starts.default)
+        }))
+    }
+
+    /// The one node at which the search begins.
+    ///
+    /// # Errors
+    /// As [`Self::node`].
+    pub fn start(&self, p: &ParamValues) -> Result<u32, AlgoError> {
+        Ok(self.starts(p)?.first().copied().unwrap_or(0))
     }
 
     /// The nodes that a [`Dtype::Nodes`] or [`Dtype::IntOrNodes`] parameter names, in the order given.
@@ -317,7 +329,7 @@ impl<'a> Input<'a> {
 
     pub(crate) fn resolved(&self, p: &ParamValues, name: &str, id: &str) -> Result<u32, AlgoError> {
         let expected = || "the id of a node of the graph".to_owned();
-        self.data.node(id).ok_or_else(|| p.bad(name, format!("{id:?}"), expected()))
+        self.data.node(id).ok_or_else(|| p.bad(name, util::shown(&Value::from(id)), expected()))
     }
 
     fn edge_column(
@@ -357,12 +369,6 @@ pub(crate) fn id_text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// The node with the most edges, the first of them: where a search begins that is told no start.
-#[must_use]
-pub fn hub(topology: &Topology) -> u32 {
-    (0..topology.num_nodes()).rev().max_by_key(|v| topology.degree(*v)).unwrap_or(0)
 }
 
 /// Whether `spec` goes one way along edges when it runs with `p`; an algorithm without the choice goes either way.

@@ -25,6 +25,7 @@ pub mod registry;
 pub mod schema;
 pub mod similarity;
 pub mod spec;
+pub mod start;
 mod tally;
 #[cfg(test)]
 pub(crate) mod testkit;

@@ -204,10 +204,8 @@ impl ParamValues {
     /// The rows of a table of two columns: an object of two lists, a list of objects with two members, or of pairs. The
     /// id comes first, or is called `vertex`, `node`, `first` or `source`.
     pub(crate) fn table(&self, name: &str) -> Result<Option<Vec<(Value, Value)>>, AlgoError> {
-        let wrong = |value: &Value| {
-            let shown: String = value.to_string().chars().take(80).collect();
-            self.bad(name, shown, "a table of two columns".to_owned())
-        };
+        let wrong =
+            |value: &Value| self.bad(name, util::shown(value), "a table of two columns".to_owned());
         match self.get(name) {
             Value::Null => Ok(None),
             Value::Object(map) => {
@@ -257,7 +255,7 @@ fn check_accepted(spec: &AlgorithmSpec, name: &str, value: &Value) -> Result<(),
     Err(AlgoError::BadParam {
         algorithm: spec.id,
         name: name.to_owned(),
-        value: value.to_string(),
+        value: util::shown(value),
         expected: format!("one of {values}: anything else is not available yet"),
     })
 }
@@ -266,7 +264,7 @@ fn unknown(spec: &AlgorithmSpec, name: &str) -> AlgoError {
     let legal: Vec<&str> = spec.params.iter().map(|p| p.name).collect();
     AlgoError::UnknownParam {
         algorithm: spec.id,
-        name: name.to_owned(),
+        name: name.chars().take(util::SHOWN_CHARS).collect(),
         hint: util::did_you_mean(name, &legal),
         legal: if legal.is_empty() { "none".to_owned() } else { legal.join(", ") },
     }
@@ -288,7 +286,7 @@ fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoEr
         AlgoError::BadParam {
             algorithm: spec.id,
             name: p.name.to_owned(),
-            value: v.to_string(),
+            value: util::shown(v),
             expected,
         }
     };

@@ -11,7 +11,7 @@ pub fn markdown() -> String {
     let mut page = String::from(
         "# Algorithms and layouts\n\n\
          Written by `graphlume print algorithms`; a test holds it to the code. Every name can be called from a dataset's \
-         `compute` (with its defaults), from a GFQL call (`compute_cugraph`, `compute_igraph`, `layout_cugraph`, \
+         `compute`, from a GFQL call (`compute_cugraph`, `compute_igraph`, `layout_cugraph`, \
          `layout_igraph`), from Cypher (`CALL graphistry.cugraph.NAME({...})`) and on the command line (`graphlume compute \
          NAME`, `graphlume layout NAME`). Names in brackets are not listed by the schema route: ours beyond the interface, \
          which are called alike, and those of NetworkX, which Cypher calls as `graphistry.nx.NAME`.\n\n\

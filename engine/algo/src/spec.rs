@@ -170,6 +170,15 @@ pub struct Accepted {
     pub values: Option<&'static str>,
 }
 
+/// Where a search begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Starts {
+    /// The parameter that names the nodes.
+    pub param: &'static str,
+    /// How many are taken when it names none.
+    pub default: usize,
+}
+
 /// One output column.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputSpec {
@@ -196,6 +205,8 @@ pub struct AlgorithmSpec {
     pub simple_only: bool,
     /// Parameters that may be given besides, and change nothing.
     pub accepted: &'static [Accepted],
+    /// Where a search begins, where it is one.
+    pub starts: Option<Starts>,
     /// What its result is about.
     pub gives: Gives,
     /// Its output columns: of the edges where it gives those, else of the nodes. An algorithm that gives a graph may have
@@ -222,6 +233,7 @@ impl AlgorithmSpec {
         params: &[],
         simple_only: false,
         accepted: &[],
+        starts: None,
         gives: Gives::Nodes,
         outputs: &[],
         doc: "",

@@ -33,6 +33,18 @@ pub fn bound(value: f64) -> String {
     if size >= 1e16 || size > 0.0 && size < 1e-6 { format!("{value:e}") } else { value.to_string() }
 }
 
+/// Characters of a client's value that a refusal shows.
+pub(crate) const SHOWN_CHARS: usize = 80;
+
+/// A value as JSON, cut where it is long.
+pub(crate) fn shown(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
 /// ` (did you mean "x"?)` when a candidate is close to `name`, else nothing.
 #[must_use]
 pub fn did_you_mean(name: &str, candidates: &[&str]) -> String {

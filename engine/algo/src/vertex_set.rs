@@ -30,7 +30,7 @@ pub(crate) fn is_edges_only(spec: &AlgorithmSpec, value: &Value) -> Result<bool,
         _ => Err(AlgoError::BadParam {
             algorithm: spec.id,
             name: NAME.to_owned(),
-            value: value.to_string(),
+            value: crate::util::shown(value),
             expected: format!("one of {}", VALUES.join(", ")),
         }),
     }

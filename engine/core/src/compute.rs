@@ -3,7 +3,8 @@
 
 use graphlume_algo::schema::{self, LIBRARIES};
 use graphlume_algo::{
-    AlgorithmSpec, Column, Gives, Kind, Output, OutputSpec, ParamValues, Subgraph, Values,
+    AlgorithmSpec, Column, Dtype, Gives, Kind, Output, OutputSpec, ParamValues, Subgraph, Values,
+    libraries,
 };
 use graphlume_types::{Code, Coded};
 use serde_json::{Map, Value};
@@ -24,6 +25,8 @@ pub struct ComputeRequest {
     pub(crate) library: &'static str,
     pub(crate) algorithm: &'static AlgorithmSpec,
     pub(crate) params: ParamValues,
+    /// Whether copies of edges stay, as in cuGraph's multigraphs.
+    pub(crate) multigraph: bool,
 }
 
 /// Why an algorithm is not run.
@@ -62,12 +65,17 @@ pub enum ComputeError {
         /// What is wrong and what is legal.
         text: String,
     },
+    /// A kind of graph that there is not, or that the algorithm does not take.
+    #[error("{0}")]
+    GraphKind(String),
 }
 
 impl Coded for ComputeError {
     fn code(&self) -> Code {
         match self {
-            Self::Library(_) | Self::Algorithm { .. } | Self::Param { .. } => Code::InvalidArgument,
+            Self::Library(_) | Self::Algorithm { .. } | Self::Param { .. } | Self::GraphKind(_) => {
+                Code::InvalidArgument
+            }
             Self::NotAvailable { .. } => Code::Unsupported,
         }
     }
@@ -77,18 +85,42 @@ impl Coded for ComputeError {
             Self::Library(_) => "library-not-found",
             Self::Algorithm { .. } => "algorithm-not-found",
             Self::NotAvailable { .. } => "algorithm-not-available",
-            Self::Param { .. } => "parameter-invalid",
+            Self::Param { .. } | Self::GraphKind(_) => "parameter-invalid",
         }
     }
 }
 
 impl ComputeRequest {
-    /// The algorithm `alg` of the first of `libraries` that has it, for the column `column`.
+    /// The algorithm `alg` of the first of `libraries` that has it, for the column `column`, with its parameters.
     ///
     /// # Errors
-    /// [`ComputeError`]: a name that the interface does not know, or that this server cannot run yet.
-    pub fn new(column: &str, libraries: &[&str], alg: &str) -> Result<Self, ComputeError> {
-        Self::find(Kind::Compute, column, libraries, alg, &Map::new())
+    /// [`ComputeError`]: a name that the interface does not know, or that this server cannot run yet; a parameter that
+    /// the algorithm does not have, or a value that it cannot have.
+    pub fn new(
+        column: &str,
+        libraries: &[&str],
+        alg: &str,
+        params: &Map<String, Value>,
+    ) -> Result<Self, ComputeError> {
+        Self::find(Kind::Compute, column, libraries, alg, params)
+    }
+
+    /// The same on a graph of this kind of cuGraph's.
+    ///
+    /// # Errors
+    /// [`ComputeError::GraphKind`]: there is no such kind, the algorithm does not take it, or it is not cuGraph's.
+    pub fn on_graph(self, kind: &str) -> Result<Self, ComputeError> {
+        if self.library != "cugraph" {
+            let text = format!(
+                "kinds of graph are for algorithms of cugraph, and this is {}: leave kind out",
+                self.title()
+            );
+            return Err(ComputeError::GraphKind(text));
+        }
+        match libraries::is_multigraph(self.algorithm, Some(kind)) {
+            Ok(multigraph) => Ok(Self { multigraph, ..self }),
+            Err(e) => Err(ComputeError::GraphKind(e.to_string())),
+        }
     }
 
     /// The layout `alg` of the first of `libraries` that has it, which is called `name` in what is said of it, with its
@@ -128,7 +160,13 @@ impl ComputeRequest {
                     ComputeError::Param { name, text: e.to_string() }
                 })?;
                 let column = name.to_owned();
-                return Ok(Self { column, library: library.name, algorithm, params });
+                return Ok(Self {
+                    column,
+                    library: library.name,
+                    algorithm,
+                    params,
+                    multigraph: false,
+                });
             }
         }
         let known: Vec<&str> = found.iter().flat_map(|l| names(l)).copied().collect();
@@ -190,6 +228,31 @@ impl ComputeRequest {
             (Gives::Graph, []) => vec![self.column.clone()],
             (_, outputs) => self.named(outputs),
         }
+    }
+
+    /// The columns that the nodes get, with the pandas names of their types, as far as these are known before the
+    /// algorithm has run.
+    #[must_use]
+    pub fn typed_columns(&self) -> Vec<(String, &'static str)> {
+        self.typed(self.columns())
+    }
+
+    /// The columns that the edges get, likewise.
+    #[must_use]
+    pub fn typed_edge_columns(&self) -> Vec<(String, &'static str)> {
+        self.typed(self.edge_columns())
+    }
+
+    fn typed(&self, columns: Vec<String>) -> Vec<(String, &'static str)> {
+        let own = |at: usize| self.algorithm.outputs.get(at).map(|output| output.dtype);
+        let dtype = |at: usize| match own(at) {
+            _ if self.is_layout() => "float64",
+            // Marks of what belongs to a graph.
+            None | Some(Dtype::Int) => "int64",
+            Some(Dtype::Nodes | Dtype::IntList) => "object",
+            Some(_) => "float64",
+        };
+        columns.into_iter().enumerate().map(|(at, name)| (name, dtype(at))).collect()
     }
 
     /// The columns that the edges get, likewise.
@@ -262,10 +325,13 @@ mod tests {
 
     #[test]
     fn a_request_takes_the_first_library_that_has_the_algorithm() {
-        let r = ComputeRequest::new("rank", &["igraph", "cugraph"], "pagerank").unwrap();
+        let r =
+            ComputeRequest::new("rank", &["igraph", "cugraph"], "pagerank", &Map::new()).unwrap();
         assert_eq!((r.library, r.columns()), ("igraph", vec!["rank".to_owned()]));
-        let r = ComputeRequest::new("hops", &["igraph", "cugraph"], "bfs").unwrap();
+        assert_eq!(r.typed_columns(), [("rank".to_owned(), "float64")]);
+        let r = ComputeRequest::new("hops", &["igraph", "cugraph"], "bfs", &Map::new()).unwrap();
         assert_eq!((r.library, r.columns()[1].as_str()), ("cugraph", "hops_predecessor"));
+        assert_eq!(r.typed_columns()[0], ("hops".to_owned(), "int64"));
     }
 
     #[test]
@@ -289,9 +355,37 @@ mod tests {
     }
 
     #[test]
+    fn parameters_and_the_kind_of_graph_are_checked() {
+        let params = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap();
+        let made = |libraries: &[&str], alg: &str, given: &str| {
+            ComputeRequest::new("x", libraries, alg, &params(given))
+        };
+        let r = made(&["cugraph"], "bfs", r#"{"start": ["a", 2], "depth_limit": 3}"#).unwrap();
+        assert_eq!(r.params.ids("start"), Some(vec!["a".to_owned(), "2".to_owned()]));
+        for (given, name) in [
+            (r#"{"strat": 1}"#, "strat"),
+            (r#"{"depth_limit": "far"}"#, "depth_limit"),
+            (r#"{"depth_limit": -1}"#, "depth_limit"),
+            (r#"{"start": {"a": 1}}"#, "start"),
+        ] {
+            let e = made(&["cugraph"], "bfs", given).unwrap_err();
+            assert!(matches!(&e, ComputeError::Param { name: n, .. } if n == name), "{e:?}");
+        }
+        let many = r.clone().on_graph("MultiGraph").unwrap();
+        assert!(many.multigraph && !r.clone().on_graph("BiPartiteGraph").unwrap().multigraph);
+        let e = r.on_graph("DiGraph").unwrap_err().to_string();
+        assert!(e.contains("Graph, MultiGraph, BiPartiteGraph"), "{e}");
+        let core = made(&["cugraph"], "core_number", "{}").unwrap();
+        assert!(core.on_graph("MultiGraph").is_err());
+        let e = made(&["igraph"], "betweenness", "{}").unwrap().on_graph("Graph").unwrap_err();
+        assert!(e.to_string().contains("igraph.betweenness"), "{e}");
+    }
+
+    #[test]
     fn what_cannot_be_run_is_named() {
-        let fails =
-            |libraries: &[&str], alg: &str| ComputeRequest::new("x", libraries, alg).unwrap_err();
+        let fails = |libraries: &[&str], alg: &str| {
+            ComputeRequest::new("x", libraries, alg, &Map::new()).unwrap_err()
+        };
         let e = fails(&["networkx"], "pagerank");
         assert!(matches!(e, ComputeError::Library(_)) && e.to_string().contains("networkx"));
         let e = fails(&["cugraph"], "pagernak");

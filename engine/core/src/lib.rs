@@ -68,6 +68,7 @@ pub use graphlume_raster::{
 };
 pub use graphlume_scene::backdrop;
 pub use graphlume_scene::{Bits, Encodings, Members, Paint, SearchHit};
+pub use graphlume_store::NODE_ID;
 pub use handle::EngineHandle;
 pub use health::EngineHealth;
 pub use loader::{BuildStage, Built, LoadError, Loaded, Loader};

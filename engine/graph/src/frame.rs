@@ -46,6 +46,13 @@ pub struct Graph {
 pub const NO_NODE: u32 = u32::MAX;
 
 impl Graph {
+    /// Whether the ids are texts.
+    #[must_use]
+    pub fn has_text_ids(&self) -> bool {
+        use arrow_schema::DataType::{LargeUtf8, Utf8, Utf8View};
+        matches!(self.ids.data_type(), Utf8 | LargeUtf8 | Utf8View)
+    }
+
     /// The ids of nodes, null for none. [`NO_NODE`] is -1 among whole numbers, as libraries write it, and
     /// null among other ids.
     #[must_use]

@@ -465,6 +465,6 @@ mod tests {
         assert_eq!(css::to_hex(p[5]), blues.swatches()[0], "no link is the low end");
         assert_eq!(css::to_hex(p[0]), *blues.swatches().last().unwrap());
         assert!(Paint::palette("Blue").is_none() && Paint::flat(Some("nope"), None).is_none());
-        assert_eq!(Paint::palette_names().len(), 35);
+        assert_eq!(Paint::palette_names().len(), 41);
     }
 }

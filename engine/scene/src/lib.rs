@@ -7,6 +7,7 @@ mod bind;
 mod card;
 mod centre;
 mod collection;
+mod colormaps;
 mod crowding;
 mod css;
 mod depth;

@@ -148,7 +148,11 @@ pub(crate) fn encoded(
             .map(|c| c.as_str().and_then(css::parse))
             .collect::<Option<_>>()
             .ok_or("one of its colors is no CSS colour")?,
-        (None, None) => return Err("colors must be a list of CSS colours"),
+        (None, None) => {
+            return Err(
+                "colors must be a list of CSS colours or the name of a palette, such as viridis or Set1",
+            );
+        }
     };
     if stops.is_empty() {
         return Err("its list of colors is empty");

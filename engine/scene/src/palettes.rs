@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use crate::colormaps::COLORMAPS;
 use crate::css::Rgba;
 
 /// What a palette is for.
@@ -25,7 +26,7 @@ pub(crate) struct Palette {
     pub(crate) kind: Kind,
     /// The colours as runs of `rrggbb`: one line for each size from 3 up, or for qualitative palettes the
     /// largest size, of which every smaller one is a prefix.
-    sizes: &'static [&'static str],
+    pub(crate) sizes: &'static [&'static str],
 }
 
 fn colors(line: &str) -> Vec<Rgba> {
@@ -55,12 +56,18 @@ impl Palette {
 
 /// The palette of this name, whatever its case.
 pub(crate) fn by_name(name: &str) -> Option<&'static Palette> {
-    PALETTES.iter().find(|p| p.name.eq_ignore_ascii_case(name))
+    all().find(|p| p.name.eq_ignore_ascii_case(name))
 }
 
-/// The names of all palettes.
+/// The names of all palettes: those of ColorBrewer, then the colour maps.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    PALETTES.iter().map(|p| p.name)
+    all().map(|p| p.name)
+}
+
+/// Every palette: those of ColorBrewer, which codes count, then the colour maps.
+fn all() -> impl Iterator<Item = &'static Palette> {
+    const MAPS: &[Palette] = &COLORMAPS;
+    PALETTES.iter().chain(MAPS)
 }
 
 /// Codes at or above this name no palette.
@@ -431,6 +438,7 @@ mod tests {
     fn palettes_are_found_by_name_in_any_case() {
         assert_eq!(by_name("ylgnbu").unwrap().name, "YlGnBu");
         assert_eq!(by_name("set1").unwrap().kind, Qualitative);
-        assert!(by_name("viridis").is_none());
+        assert_eq!(by_name("Viridis").unwrap().name, "viridis");
+        assert!(by_name("viridi").is_none());
     }
 }

@@ -40,7 +40,7 @@ pub use chain_job::{
     ChainAnswer, ChainColumn, ChainDevice, ChainHop, ChainJob, ChainStep, EdgeSet, NodeSet,
     Rediscovered,
 };
-pub use property_graph::{Bindings, CallOp, PositionColumns, PropertyGraph};
+pub use property_graph::{Bindings, CallOp, NODE_ID, PositionColumns, PropertyGraph};
 pub use tally_job::{
     TallyAnswer, TallyBranch, TallyDevice, TallyFold, TallyJob, TallyMarks, TallyRelation,
     TallyStep, TallySums, TallyWanted,

@@ -51,6 +51,8 @@ pub const PARSE_ERRORS_MAX: usize = 100;
 pub const NAME_CHARS_MAX: usize = 1_024;
 /// Characters of a description.
 pub const DESCRIPTION_CHARS_MAX: usize = 65_536;
+/// Characters of the image of a dataset, which is an address or a small picture as one.
+pub const IMAGE_CHARS_MAX: usize = 8_192;
 /// Bytes of the header block of a request.
 pub const HEADER_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a request target.

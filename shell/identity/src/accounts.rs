@@ -14,6 +14,7 @@ pub const FIRST_USERNAME: &str = "admin";
 pub(crate) struct NewAccount {
     pub username: String,
     pub password_hash: PasswordHash,
+    pub name: String,
     pub email: String,
     pub role: Role,
     pub org: Option<String>,
@@ -46,6 +47,21 @@ pub(crate) fn check_email(email: &str) -> Result<(), IdentityError> {
     Err(IdentityError::invalid(
         "email",
         "email is not a mail address; send one such as a@example.org",
+    ))
+}
+
+/// A name shown to people, without space around it; empty is none.
+pub(crate) fn shown_name(name: &str) -> Result<String, IdentityError> {
+    let name = name.trim();
+    if name.chars().count() <= USERNAME_CHARS_MAX && !name.contains(char::is_control) {
+        return Ok(name.to_owned());
+    }
+    let shown: String = name.chars().take(40).collect();
+    Err(IdentityError::invalid(
+        "name",
+        format!(
+            "name {shown:?} is not possible; use up to {USERNAME_CHARS_MAX} characters in one line"
+        ),
     ))
 }
 
@@ -101,6 +117,7 @@ pub(crate) fn add(store: &Store, new: NewAccount) -> Result<UserRec, IdentityErr
     check_email(&new.email)?;
     loop {
         let mut user = UserRec {
+            name: new.name.clone(),
             email: new.email.clone(),
             role: new.role,
             password_hash: Some(new.password_hash.clone()),

@@ -23,6 +23,9 @@ pub struct Admin {
 pub struct NewUser {
     /// Login name.
     pub username: String,
+    /// Name shown to people; absent is the login name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Password.
     pub password: String,
     /// Mail address, may be empty.
@@ -40,6 +43,8 @@ pub struct UserRow {
     pub id: u64,
     /// Login name.
     pub username: String,
+    /// Name shown to people.
+    pub name: String,
     /// Mail address, may be empty.
     pub email: String,
     /// `user`, `staff` or `superuser`.
@@ -56,7 +61,7 @@ pub struct UserRow {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UserChange {
-    /// Name shown to people.
+    /// Name shown to people; an empty one is the login name again.
     pub name: Option<String>,
     /// Mail address.
     pub email: Option<String>,
@@ -144,6 +149,7 @@ impl Admin {
         let account = NewAccount {
             password_hash: password::hash(&new.password)?,
             username: new.username,
+            name: accounts::shown_name(new.name.as_deref().unwrap_or_default())?,
             email: new.email,
             role,
             org: new.org,
@@ -165,8 +171,9 @@ impl Admin {
     /// [`IdentityError::NotFound`]; an impossible value; the loss of the last superuser.
     pub fn set_user(&self, username: &str, change: UserChange) -> Result<UserRow, IdentityError> {
         let role = change.role.as_deref().map(role).transpose()?;
+        let name = change.name.as_deref().map(accounts::shown_name).transpose()?;
         let edit = |u: &mut UserRec| {
-            if let Some(name) = &change.name {
+            if let Some(name) = &name {
                 u.name.clone_from(name);
             }
             if let Some(email) = &change.email {
@@ -263,6 +270,7 @@ impl Admin {
 fn row(u: UserRec) -> UserRow {
     UserRow {
         id: u.id.0,
+        name: u.shown_name().to_owned(),
         username: u.username,
         email: u.email,
         role: role_name(u.role).to_owned(),

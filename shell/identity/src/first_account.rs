@@ -71,6 +71,7 @@ pub fn make_first_account(
             .map_err(|e| IdentityError::Setup(e.to_string()))?;
     }
     let new = NewAccount {
+        name: String::new(),
         username: FIRST_USERNAME.to_owned(),
         password_hash: password::hash(&password)?,
         email: String::new(),

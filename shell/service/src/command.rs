@@ -207,14 +207,15 @@ fn export(folder: &Admin, to: &Path) -> Result<Done, ServiceError> {
 }
 
 fn users(folder: &Admin) -> Result<Done, ServiceError> {
-    let mut done = Done::line("id\tname\trole\tstate\tnatural language\temail\torganizations");
+    let mut done =
+        Done::line("id\tname\trole\tstate\tnatural language\temail\torganizations\tshown as");
     for u in folder.list_users()? {
         let state = if u.disabled { "disabled" } else { "active" };
         let language = if u.graph_language { "on" } else { "off" };
         let orgs = u.orgs.join(",");
         done.lines.push(format!(
-            "{}\t{}\t{}\t{state}\t{language}\t{}\t{orgs}",
-            u.id, u.username, u.role, u.email
+            "{}\t{}\t{}\t{state}\t{language}\t{}\t{orgs}\t{}",
+            u.id, u.username, u.role, u.email, u.name
         ));
     }
     Ok(done)

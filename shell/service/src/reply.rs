@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use graphlume_engine::JobState;
 use graphlume_ingest::Progress;
+use graphlume_storage::{Invitation, Privacy, PrivacyMode};
 use graphlume_types::{Code, Notice};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -146,7 +147,7 @@ pub struct DatasetReply<V = Value, X = Map<String, Value>> {
     pub dataset_id: String,
     /// Name.
     pub name: String,
-    /// Always null: datasets are addressed by id.
+    /// As created, or null; datasets are addressed by id.
     pub slug: Option<String>,
     /// Owner's account number.
     pub author: u64,
@@ -158,11 +159,11 @@ pub struct DatasetReply<V = Value, X = Map<String, Value>> {
     pub agent_name: Option<String>,
     /// Its version.
     pub agent_version: Option<String>,
-    /// Always null.
+    /// As created, or null.
     pub uri_tag: Option<String>,
     /// Description, may be empty.
     pub description: String,
-    /// Preview image, empty for none.
+    /// As created, such as the address of a preview; empty for none.
     pub image: String,
     /// ISO 8601.
     pub created_at: String,
@@ -196,12 +197,46 @@ pub struct DatasetReply<V = Value, X = Map<String, Value>> {
     pub legacy_dataset_author: Option<String>,
     /// Organization.
     pub org_name: String,
+    /// Who may see it; null until sharing is set.
+    pub privacy: Option<PrivacyReply>,
     /// What of the dataset is not shown as asked: at first what its bindings tell, and what its data tell once the
     /// graph was built.
     pub notices: Vec<Notice>,
     /// What else was sent at creation.
     #[serde(flatten)]
     pub extra: X,
+}
+
+/// How a dataset is shared: for who may look at it whom the mode lets in, for who may share it all that was set.
+#[derive(Debug, Clone, Serialize)]
+pub struct PrivacyReply {
+    /// `private`, `organization` or `public`.
+    pub mode: PrivacyMode,
+    /// What those may do whom the mode lets in: `"10"` view, `"20"` edit, `"30"` share.
+    pub mode_action: String,
+    /// Who is let in by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub invited_users: Option<Vec<Invitation>>,
+    /// Whether they were to be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notify: Option<bool>,
+    /// What they were to be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl PrivacyReply {
+    /// What `whole` says how much of is shown.
+    #[must_use]
+    pub fn of(privacy: &Privacy, whole: bool) -> Self {
+        Self {
+            mode: privacy.mode,
+            mode_action: privacy.mode_action.clone(),
+            invited_users: whole.then(|| privacy.invited_users.clone()),
+            notify: whole.then_some(privacy.notify),
+            message: whole.then(|| privacy.message.clone()),
+        }
+    }
 }
 
 /// The algorithms and the layout that a dataset names.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use graphlume_storage::PrivacyMode;
 use graphlume_types::calendar::iso8601;
 use graphlume_types::{DatasetId, FileId, Notice, UserId};
 use serde::de::{MapAccess, Visitor};
@@ -11,12 +12,21 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::reply::{DatasetReply, FileReply};
+use crate::reply::{DatasetReply, FileReply, PrivacyReply};
 
 /// Members of a create body that a later read must not show at its top: readers take them for something
 /// else.
-pub(crate) const HIDDEN_EXTRAS: &[&str] =
-    &["bindings", "encodings", "style", "url_params", "success", "data", "notices", "warnings"];
+pub(crate) const HIDDEN_EXTRAS: &[&str] = &[
+    "bindings",
+    "encodings",
+    "style",
+    "url_params",
+    "success",
+    "data",
+    "notices",
+    "warnings",
+    "privacy",
+];
 
 /// The version of the interface, where a client named none.
 pub(crate) const API_VERSION: &str = "3";
@@ -115,7 +125,23 @@ struct Dataset<'a> {
     #[serde(borrow, default)]
     extra: Members<'a>,
     #[serde(default)]
+    privacy: Option<Mode>,
+    #[serde(default)]
     notices: Vec<Notice>,
+}
+
+/// Of what sharing says that which lists show.
+#[derive(Deserialize)]
+struct Mode {
+    mode: PrivacyMode,
+    mode_action: String,
+}
+
+impl From<Mode> for PrivacyReply {
+    fn from(shared: Mode) -> Self {
+        let Mode { mode, mode_action } = shared;
+        Self { mode, mode_action, invited_users: None, notify: None, message: None }
+    }
 }
 
 /// An empty list.
@@ -160,6 +186,7 @@ pub(crate) fn of_dataset(json: &[u8]) -> serde_json::Result<String> {
         legacy_dataset_name: rec.legacy_dataset_name,
         legacy_dataset_author: rec.legacy_dataset_author,
         org_name: rec.org_name.unwrap_or_default(),
+        privacy: rec.privacy.map(PrivacyReply::from),
         notices: rec.notices,
         extra,
     };

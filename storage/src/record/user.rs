@@ -42,7 +42,7 @@ pub struct UserRec {
     /// Mail address, may be empty.
     #[serde(default)]
     pub email: String,
-    /// Name shown to people.
+    /// Name shown to people; empty where none is set, see [`Self::shown_name`].
     #[serde(default)]
     pub name: String,
     /// Rights.
@@ -78,6 +78,14 @@ pub struct UserRec {
     /// its own may see. It stays when the guest is logged out: without it the account would be an ordinary one.
     #[serde(default)]
     pub only_dataset: Option<DatasetId>,
+}
+
+impl UserRec {
+    /// The name shown to people: that of the account where it has no other.
+    #[must_use]
+    pub fn shown_name(&self) -> &str {
+        if self.name.is_empty() { &self.username } else { &self.name }
+    }
 }
 
 /// `username` field of the unique index.

@@ -17,6 +17,24 @@ const UNSEEN: u32 = u32::MAX;
 /// # Errors
 /// [`AlgoError::Cancelled`].
 pub fn run(topology: &Topology, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
+    Ok(first_appearance(&search(topology, cancel)?.low))
+}
+
+/// The same, numbered as igraph does: a component that edges lead to comes after that from which they come, and the
+/// first of all is the one that a depth-first search in node order finishes last.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub fn in_order_of_edges(topology: &Topology, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
+    let Search { low: mut labels, roots, .. } = search(topology, cancel)?;
+    let mut numbers = vec![0; labels.len()];
+    roots.iter().rev().zip(0..).for_each(|(root, number)| numbers[*root as usize] = number);
+    labels.iter_mut().for_each(|root| *root = numbers[*root as usize]);
+    Ok(labels)
+}
+
+/// A finished search: each node has the root of its component.
+fn search(topology: &Topology, cancel: &CancelToken) -> Result<Search, AlgoError> {
     let n = topology.num_nodes();
     cancel.check()?;
     let mut search = Search {
@@ -25,6 +43,7 @@ pub fn run(topology: &Topology, cancel: &CancelToken) -> Result<Vec<u32>, AlgoEr
         closed: vec![false; n as usize],
         open: Vec::new(),
         calls: Vec::new(),
+        roots: Vec::new(),
         next: 0,
     };
     for root in 0..n {
@@ -32,7 +51,7 @@ pub fn run(topology: &Topology, cancel: &CancelToken) -> Result<Vec<u32>, AlgoEr
             search.from(topology, root, cancel)?;
         }
     }
-    Ok(first_appearance(&search.low))
+    Ok(search)
 }
 
 struct Search {
@@ -42,6 +61,8 @@ struct Search {
     open: Vec<u32>,
     /// Nodes being visited: node, next arc, own order number.
     calls: Vec<(u32, u32, u32)>,
+    /// The nodes by which components were entered, in the order in which these were closed.
+    roots: Vec<u32>,
     next: u32,
 }
 
@@ -99,6 +120,7 @@ impl Search {
         }
         self.low[root as usize] = root;
         self.closed[root as usize] = true;
+        self.roots.push(root);
     }
 }
 
@@ -175,12 +197,17 @@ pub static CLUSTERS: AlgorithmSpec = AlgorithmSpec {
         ),
         crate::spec::DIRECTED,
     ],
-    outputs: &[output("clusters", Dtype::Int, COMPONENT)],
+    outputs: &[output(
+        "clusters",
+        Dtype::Int,
+        "component, numbered from 0 as igraph does: weak ones by first appearance, strong ones so that edges lead from \
+         lower to higher numbers",
+    )],
     doc: "Connected components; in a graph that is treated as undirected strong and weak are the same.",
     paper: "Tarjan 1972; Sutton, Ben-Nun and Barak 2018",
     run: |input, p| {
         let strong = p.text("mode").as_deref() == Some("strong") && p.bool("directed");
-        let run = if strong { run } else { weak::run };
+        let run = if strong { in_order_of_edges } else { weak::run };
         Ok(Output::labels("clusters", &run(input.topology, input.cancel)?))
     },
     ..AlgorithmSpec::BASE
@@ -231,6 +258,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// What python-igraph 1.0 gives for `connected_components(mode="strong").membership`.
+    #[test]
+    fn igraph_numbers_components_along_edges() {
+        let numbered = |n, edges: &[(u32, u32)]| {
+            in_order_of_edges(&from_edges(n, edges), &CancelToken::new()).unwrap()
+        };
+        let edges = [(1, 2), (2, 3), (3, 1), (3, 4), (4, 5), (5, 4), (6, 6)];
+        assert_eq!(numbered(7, &edges), [3, 1, 1, 1, 2, 2, 0]);
+        assert_eq!(numbered(7, &[(5, 6), (2, 6), (0, 4)]), [5, 4, 2, 1, 6, 0, 3]);
+        assert_eq!(numbered(4, &[(0, 1), (1, 2), (2, 3)]), [0, 1, 2, 3]);
+        assert_eq!(numbered(0, &[]), [0u32; 0]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::centrality::pagerank::{Options, cugraph_options, igraph_options};
 use crate::community::louvain::{Options as Search, SUB_ROUNDS_ARCS};
 use crate::community::louvain_spec::{louvain_options, multilevel_options};
 use crate::dispatch::{DeviceJob, Prepared};
-use crate::input::{Sign, hub};
+use crate::input::Sign;
 use crate::libraries::{Seen, seen};
 use crate::path::distances;
 use crate::weighted_graph::list_entries;
@@ -106,7 +106,7 @@ fn joined<'a>(input: &'a Input<'a>, name: &'static str) -> Prepares<'a> {
 /// # Errors
 /// Those of the parameters.
 pub fn bfs<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
-    let starts = input.nodes(p, "start")?.unwrap_or_else(|| vec![hub(input.topology)]);
+    let starts = input.starts(p)?;
     let [start] = starts[..] else {
         return Ok(Prepared::Declined("a search from several nodes is made on the CPU"));
     };
@@ -138,7 +138,7 @@ pub fn shortest_path<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'
 }
 
 fn paths<'a>(input: &'a Input<'a>, p: &'a ParamValues, name: &'static str) -> Prepares<'a> {
-    let source = input.node_or_hub(p, "source")?;
+    let source = input.start(p)?;
     let given = input.weights(p, Sign::NotNegative)?;
     let directed = p.bool("directed");
     // The device adds up in 64 bits what it reads in 32.

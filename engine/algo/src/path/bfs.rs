@@ -7,7 +7,7 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::spec::{AlgorithmSpec, DIRECTED, Dtype, cugraph, only, output, param};
+use crate::spec::{AlgorithmSpec, DIRECTED, Dtype, Starts, cugraph, only, output, param};
 use crate::{AlgoError, Column, Input, Output, ParamValues, Values};
 
 /// The search turns round when the frontier has more than one in so many of the arcs that are left.
@@ -198,7 +198,7 @@ pub static BFS: AlgorithmSpec = AlgorithmSpec {
             Dtype::Nodes,
             "null",
             None,
-            "where to start, one node or several; null is the node of largest degree",
+            "where to start, one node or several; null is the node from which the most edges lead on",
         ),
         param(
             "depth_limit",
@@ -210,15 +210,13 @@ pub static BFS: AlgorithmSpec = AlgorithmSpec {
         DIRECTED,
     ],
     accepted: &[only("return_predecessors", "[true]")],
+    starts: Some(Starts { param: "start", default: 1 }),
     outputs: &[
         output("bfs", Dtype::Int, "hops from the start; null when not reached"),
         output("predecessor", Dtype::Node, "node before it, the first of several; -1 at the start"),
     ],
     doc: "Breadth-first distances (Moore 1959) from one node.",
-    run: |input, p| {
-        let starts = input.nodes(p, "start")?;
-        columns(input, p, "bfs", &starts.unwrap_or_else(|| vec![crate::input::hub(input.topology)]))
-    },
+    run: |input, p| columns(input, p, "bfs", &input.starts(p)?),
     paper: "Beamer, Asanovic and Patterson 2012",
     device: Some(crate::gpu::forms::bfs),
     ..AlgorithmSpec::BASE

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use super::bfs::UNREACHED;
 use crate::input::Sign;
 use crate::spec::{
-    AlgorithmSpec, Cost, DIRECTED, Dtype, OutputSpec, ParamSpec, cugraph, ignored, only, output,
-    param,
+    AlgorithmSpec, Cost, DIRECTED, Dtype, OutputSpec, ParamSpec, Starts, cugraph, ignored, only,
+    output, param,
 };
 use crate::view::GraphView;
 use crate::{AlgoError, Column, Input, Output, ParamValues, Values};
@@ -178,7 +178,7 @@ pub(crate) fn columns(name: &'static str, distance: &[f64], predecessor: &[u32])
 }
 
 fn search(input: &Input<'_>, p: &ParamValues, name: &'static str) -> Result<Output, AlgoError> {
-    let source = input.node_or_hub(p, "source")?;
+    let source = input.start(p)?;
     let weights = input.weights(p, Sign::NotNegative)?;
     let view = input.view(p.bool("directed"), weights.as_deref())?;
     let cutoff = p.float("cutoff").unwrap_or(f64::INFINITY);
@@ -191,8 +191,9 @@ const SOURCE: ParamSpec = param(
     Dtype::Node,
     "null",
     None,
-    "where to start; null is the node of largest degree",
+    "where to start; null is the node from which the most edges lead on",
 );
+const FROM: Option<Starts> = Some(Starts { param: "source", default: 1 });
 const CUTOFF: ParamSpec =
     param("cutoff", Dtype::Float, "null", Some((0.0, 1e300)), "length at most; null is no limit");
 const PREDECESSOR: OutputSpec =
@@ -203,6 +204,7 @@ pub static SSSP: AlgorithmSpec = AlgorithmSpec {
     id: "sssp",
     names: &[cugraph("sssp")],
     params: &[SOURCE, CUTOFF, DIRECTED],
+    starts: FROM,
     accepted: &[
         only("return_predecessors", "[true]"),
         only("unweighted", "[false]"),
@@ -232,6 +234,7 @@ pub static SHORTEST_PATH: AlgorithmSpec = AlgorithmSpec {
     id: "shortest_path",
     names: &[cugraph("shortest_path")],
     params: &[SOURCE, DIRECTED],
+    starts: FROM,
     accepted: &[
         only("return_predecessors", "[true]"),
         only("unweighted", "[false]"),
@@ -260,6 +263,7 @@ pub static SHORTEST_PATH_LENGTH: AlgorithmSpec = AlgorithmSpec {
         param("target", Dtype::Node, "null", None, "the only node that gets a value; null is all"),
         DIRECTED,
     ],
+    starts: FROM,
     outputs: &[output(
         "shortest_path_length",
         Dtype::Float,
@@ -269,7 +273,7 @@ pub static SHORTEST_PATH_LENGTH: AlgorithmSpec = AlgorithmSpec {
     paper: "Dijkstra 1959",
     cost: Cost::LogLinear,
     run: |input, p| {
-        let source = input.node_or_hub(p, "source")?;
+        let source = input.start(p)?;
         let target = input.node(p, "target")?;
         let weights = input.weights(p, Sign::NotNegative)?;
         let view = input.view(p.bool("directed"), weights.as_deref())?;

@@ -4,7 +4,7 @@ use graphlume_types::CancelToken;
 
 use super::walks::LISTED_BYTES;
 use crate::spec::{
-    AlgorithmSpec, DIRECTED, Dtype, Gives, ParamSpec, cugraph, ignored, only, output, param,
+    AlgorithmSpec, DIRECTED, Dtype, Gives, ParamSpec, Starts, cugraph, ignored, only, output, param,
 };
 use crate::view::GraphView;
 use crate::{AlgoError, Column, Input, Output, ParamValues, Subgraph, Values};
@@ -72,17 +72,23 @@ pub static EGO: AlgorithmSpec = AlgorithmSpec {
     id: "ego_graph",
     names: &[cugraph("ego_graph")],
     params: &[
-        param("n", Dtype::Nodes, "null", None, "the node or nodes; null is that of largest degree"),
+        param(
+            "n",
+            Dtype::Nodes,
+            "null",
+            None,
+            "the node or nodes; null is that from which the most edges lead on",
+        ),
         RADIUS,
         DIRECTED,
     ],
     accepted: &[only("center", "[true]"), ignored("undirected"), ignored("distance")],
+    starts: Some(Starts { param: "n", default: 1 }),
     gives: Gives::Graph,
     doc: "The nodes within some steps of a node and all edges between them.",
     paper: "Freeman 1982",
     run: |input, p| {
-        let sources = input.nodes(p, "n")?;
-        let sources = sources.unwrap_or_else(|| vec![crate::input::hub(input.topology)]);
+        let sources = input.starts(p)?;
         let view = input.view(p.bool("directed"), None)?;
         let nodes = run(&view, &sources, p.count("radius"), input.cancel)?;
         Ok(Output::kept(between(input, &nodes), Some(nodes)))
@@ -93,16 +99,8 @@ pub static EGO: AlgorithmSpec = AlgorithmSpec {
 /// Seeds that are taken when none is named.
 const SEEDS: usize = 10;
 
-/// The nodes of largest degree, of equal ones the first.
-fn hubs(input: &Input<'_>) -> Vec<u32> {
-    let mut nodes: Vec<u32> = (0..input.num_nodes()).collect();
-    nodes.sort_by_key(|v| std::cmp::Reverse(input.topology.degree(*v)));
-    nodes.truncate(SEEDS);
-    nodes
-}
-
 fn batched(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
-    let seeds = input.nodes(p, "seeds")?.unwrap_or_else(|| hubs(input));
+    let seeds = input.starts(p)?;
     let view = input.view(p.bool("directed"), None)?;
     let rows = input.topology.out_row().iter().max().map_or(0, |r| *r as usize + 1);
     let mut of_row = vec![Vec::new(); rows];
@@ -126,11 +124,18 @@ pub static BATCHED: AlgorithmSpec = AlgorithmSpec {
     id: "batched_ego_graphs",
     names: &[cugraph("batched_ego_graphs")],
     params: &[
-        param("seeds", Dtype::Nodes, "null", None, "the nodes; null is the 10 of largest degree"),
+        param(
+            "seeds",
+            Dtype::Nodes,
+            "null",
+            None,
+            "the nodes; null is the 10 from which the most edges lead on",
+        ),
         RADIUS,
         DIRECTED,
     ],
     accepted: &[only("center", "[true]"), ignored("undirected"), ignored("distance")],
+    starts: Some(Starts { param: "seeds", default: SEEDS }),
     gives: Gives::Graph,
     doc: "The ego graphs of several nodes in one; the edge column `ego_seed` lists the nodes to whose graph an edge belongs.",
     paper: "Freeman 1982",
@@ -148,7 +153,7 @@ pub static BFS_EDGES: AlgorithmSpec = AlgorithmSpec {
             Dtype::Node,
             "null",
             None,
-            "where to start; null is the node of largest degree",
+            "where to start; null is the node from which the most edges lead on",
         ),
         param(
             "depth_limit",
@@ -160,6 +165,7 @@ pub static BFS_EDGES: AlgorithmSpec = AlgorithmSpec {
         DIRECTED,
     ],
     accepted: &[only("reverse", "[false]"), ignored("sort_neighbors")],
+    starts: Some(Starts { param: "source", default: 1 }),
     outputs: &[
         output("bfs_edges", Dtype::Int, "hops from the start; null when not reached"),
         output("predecessor", Dtype::Node, "node before it, the first of several; -1 at the start"),
@@ -167,7 +173,7 @@ pub static BFS_EDGES: AlgorithmSpec = AlgorithmSpec {
     doc: "Breadth-first distances from one node.",
     paper: "Beamer, Asanovic and Patterson 2012",
     run: |input, p| {
-        let source = input.node_or_hub(p, "source")?;
+        let source = input.start(p)?;
         super::bfs::columns(input, p, "bfs_edges", &[source])
     },
     ..AlgorithmSpec::BASE

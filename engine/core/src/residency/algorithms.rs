@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use graphlume_algo::{Accelerator, ColumnError, GraphData, Input};
+use graphlume_algo::{Accelerator, ColumnError, GraphData, Input, start};
 use graphlume_graph::Graph;
+use graphlume_store::NODE_ID;
 use graphlume_table::{Table, TableError, to_f64};
 use graphlume_types::{CancelToken, Cancelled, Notice, note};
 use serde_json::{Value, json};
@@ -60,11 +61,11 @@ impl Computed {
         cancel: &CancelToken,
     ) -> Result<(), NoColumn> {
         let Self { graph, loaded, table, weights, is_laid_out } = self;
-        let data = Columns::new(graph, loaded);
+        let data = Columns::new(graph, loaded, request.library == "igraph");
         let input = Input {
             topology: &graph.topology,
             library: request.library,
-            multigraph: false,
+            multigraph: request.multigraph,
             // cuGraph's algorithms use the bound weights.
             weights: weights.as_deref(),
             data: &data,
@@ -72,12 +73,17 @@ impl Computed {
             device,
         };
         let output = graphlume_algo::run(request.algorithm, &input, &request.params);
+        let field = request.field();
+        let names = (field.as_str(), &*format!("{field}.params."));
+        let without_way_out = start::notice(&input, &request.params, names, |v| graph.id_text(v));
         // Why it was stopped is seen at its token, whatever the step that noticed made of it.
         let output = output.map_err(|e| {
             cancel.check().map_or_else(NoColumn::Stopped, |()| NoColumn::Failed(e.to_string()))
         })?;
-        if let Some(text) = output.place.describe(&request.field()) {
-            note(&mut loaded.notices, Notice::new("computed-on", text));
+        let computed_on = output.place.describe(&field);
+        let computed_on = computed_on.map(|text| Notice::new("computed-on", text));
+        for notice in computed_on.into_iter().chain(without_way_out) {
+            note(&mut loaded.notices, notice);
         }
         let n = graph.topology.num_nodes();
         let (nodes, edges) = request.columns_of(output, n, loaded.edges.num_rows());
@@ -156,11 +162,20 @@ struct Columns<'a> {
     loaded: &'a Loaded,
     /// Nodes by the text of their id; made by the first parameter that names a node.
     ids: OnceLock<HashMap<String, u32>>,
+    /// Whether a number means the place of a node where ids are texts, as for igraph.
+    by_place: bool,
 }
 
 impl<'a> Columns<'a> {
-    fn new(graph: &'a Graph, loaded: &'a Loaded) -> Self {
-        Self { graph, loaded, ids: OnceLock::new() }
+    fn new(graph: &'a Graph, loaded: &'a Loaded, by_place: bool) -> Self {
+        Self { graph, loaded, ids: OnceLock::new(), by_place }
+    }
+
+    /// The node at a row of the node table, in a graph whose ids are texts: there no number is an id.
+    fn at_place(&self, place: &str) -> Option<u32> {
+        let meant = self.by_place && self.graph.has_text_ids();
+        let place = place.parse::<u32>().ok().filter(|_| meant)?;
+        Some(place).filter(|v| *v < self.graph.topology.num_nodes())
     }
 }
 
@@ -168,7 +183,7 @@ impl GraphData for Columns<'_> {
     fn node(&self, id: &str) -> Option<u32> {
         let nodes = || 0..self.graph.topology.num_nodes();
         let ids = || nodes().map(|v| (self.graph.id_text(v), v)).collect();
-        self.ids.get_or_init(ids).get(id).copied()
+        self.ids.get_or_init(ids).get(id).copied().or_else(|| self.at_place(id))
     }
 
     fn edge_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
@@ -209,7 +224,7 @@ fn whole_node_table(graph: &Graph, loaded: &mut Loaded) -> Result<Table, TableEr
     if let Some((table, id)) = loaded.nodes.as_ref().zip(loaded.node.as_ref()) {
         return graph.whole_table(table, id);
     }
-    let id = "node".to_owned();
+    let id = NODE_ID.to_owned();
     let table = Table::of_column(&id, Arc::clone(&graph.ids))?;
     loaded.node = Some(id);
     Ok(table)

@@ -16,7 +16,8 @@ use crate::{
 };
 
 fn asked(column: &str, alg: &str) -> ComputeRequest {
-    ComputeRequest::new(column, &["cugraph", "igraph"], alg).expect("it is in the list")
+    ComputeRequest::new(column, &["cugraph", "igraph"], alg, &serde_json::Map::new())
+        .expect("it is in the list")
 }
 
 /// A grid of ten nodes a side whose nodes get their core number.

@@ -282,7 +282,8 @@ fn a_session_name_can_be_reused_when_nobody_watches() {
 #[test]
 fn algorithms_become_columns_of_every_node() {
     let e = engine(config());
-    let asked = |column: &str| ComputeRequest::new(column, &["cugraph"], "core_number");
+    let none = serde_json::Map::new();
+    let asked = |column: &str| ComputeRequest::new(column, &["cugraph"], "core_number", &none);
     let with = |loaded: Loaded, column: &str| Loaded {
         compute: vec![asked(column).expect("it is in the list")],
         ..loaded

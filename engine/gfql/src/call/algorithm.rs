@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_schema::DataType;
 use graphlume_algo::schema::{hint, library};
 use graphlume_algo::view::{KeptView, Shape};
 use graphlume_algo::{
     AlgoError, AlgorithmSpec, ColumnError, Gives, GraphData, Input, Kind, ParamValues, Subgraph,
-    libraries,
+    libraries, start,
 };
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_graph::canon::{Canon, of_f64};
@@ -65,6 +64,10 @@ pub(super) fn run(
     if let Some(text) = output.place.describe(name) {
         scope.shared.note(Notice::new("computed-on", text));
     }
+    let id = |v: u32| frame.id_text(v);
+    if let Some(notice) = start::notice(&input, &values, (name, "params."), id) {
+        scope.shared.note(notice);
+    }
     let made = Made { spec, name, frame, params, scope };
     let found = made.with_nodes(graph, output.columns)?;
     let found = made.with_edges(&found, output.edges)?;
@@ -86,11 +89,8 @@ struct Data<'a> {
 impl Data<'_> {
     /// The node at a row of the node table, in a graph whose ids are texts: there no number is an id.
     fn at_place(&self, place: &str) -> Option<u32> {
-        let texts = matches!(
-            self.frame.ids.data_type(),
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-        );
-        let row = place.parse::<u32>().ok().filter(|_| self.by_place && texts)?;
+        let meant = self.by_place && self.frame.has_text_ids();
+        let row = place.parse::<u32>().ok().filter(|_| meant)?;
         let rows = self.graph.row_nodes(self.scope.cancel).ok()?;
         let node = rows.map_or(Some(row), |nodes| nodes.get(row as usize).copied());
         node.filter(|v| *v < self.frame.topology.num_nodes())

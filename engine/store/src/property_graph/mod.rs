@@ -25,7 +25,7 @@ use crate::ids::IdSet;
 use crate::tally_job::TallyDevice;
 
 /// Name of the id column of nodes that only edges mention.
-const ID: &str = "id";
+pub const NODE_ID: &str = "id";
 
 /// The ends of the rows of the edge table, see [`PropertyGraph::row_ends`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,7 +220,7 @@ impl PropertyGraph {
     /// Those of [`PropertyGraph::new`].
     pub fn replaced(&self, nodes: Option<Table>, edges: Option<Table>) -> Result<Self, QueryError> {
         let mut bindings = self.inner.bindings.clone();
-        bindings.node.get_or_insert_with(|| ID.to_owned());
+        bindings.node.get_or_insert_with(|| NODE_ID.to_owned());
         let mut graph = Self::new(nodes, edges, bindings)?.like(self.inner.as_ref());
         if let Some(frame) = self.frame_of(&graph)
             && let Some(inner) = Arc::get_mut(&mut graph.inner)
@@ -336,7 +336,7 @@ impl PropertyGraph {
     /// Column of the node ids.
     #[must_use]
     pub fn node_column(&self) -> &str {
-        self.inner.bindings.node.as_deref().unwrap_or(ID)
+        self.inner.bindings.node.as_deref().unwrap_or(NODE_ID)
     }
 
     /// Node numbers and adjacency.

@@ -13,6 +13,7 @@ use http_body_util::{BodyExt, StreamBody};
 
 use super::{json, listed, no_content, ok};
 use crate::held;
+use crate::query;
 use crate::request::{Reply, Req};
 use crate::rest::shapes::{
     CREATED_DATASET, DATASET, NEW_COMPUTED_DATASET, NEW_DATASET, NOTICES, PAGING, STATUS, list_of,
@@ -21,7 +22,9 @@ use crate::route::{Handler, RequestBody, Route, run};
 use crate::schema::Shape::{
     Any, Bool, Count, Either, List, Map, Named, Nullable, Object, OneOf, Text, True,
 };
-use crate::schema::{Shape, Success, creates, may, must, returns, returns_bytes, returns_nothing};
+use crate::schema::{
+    Shape, Success, creates, may, must, parameter, returns, returns_bytes, returns_nothing,
+};
 use crate::shell::{AnyBody, Shell};
 use crate::status::ApiError;
 
@@ -218,6 +221,16 @@ pub(crate) const ROUTES: &[Route] = &[
         &[returns(STATUS, "Shared")],
         "Sets who may see a dataset.",
     ),
+    Route::get(
+        "/api/v2/share/link/",
+        run!(Bearer sharing),
+        &[returns(STATUS, "How it is shared")],
+        "Returns who may see a dataset, to those who may share it.",
+    )
+    .query(&[
+        parameter("obj_pk", Text, "The dataset.").required(),
+        parameter("obj_type", Text, "dataset, also when absent."),
+    ]),
 ];
 
 pub(crate) async fn list(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
@@ -227,6 +240,14 @@ pub(crate) async fn list(shell: Arc<Shell>, req: Req, who: Principal) -> Result<
 pub(crate) async fn create(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let body = req.json().await?;
     json(StatusCode::CREATED, &shell.service.datasets.create(&who, &body).await?)
+}
+
+/// How a dataset is shared.
+async fn sharing(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    let pairs = req.pairs();
+    let (dataset, kind) = (query::last(&pairs, "obj_pk"), query::last(&pairs, "obj_type"));
+    let datasets = &shell.service.datasets;
+    ok(&datasets.sharing(&who, dataset, kind).await?)
 }
 
 /// A create whose body may name algorithms to run.

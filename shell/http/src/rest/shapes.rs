@@ -40,7 +40,7 @@ pub(crate) const LOGIN: Shape = Object(&[
 pub(crate) const STATUS: Shape = Object(&[
     must("status", OneOf(&["OK"]), ""),
     must("message", Text, "What was done."),
-    must("data", Any, "An empty list or object."),
+    must("data", Any, "What is told besides; an empty list or object where nothing is."),
 ]);
 
 /// [`graphlume_types::Notice`].
@@ -109,7 +109,9 @@ static DATASET_RECORD: Named = Named {
         must("agent_name", Nullable(&Text), "The program that made it."),
         must("agent_version", Nullable(&Text), "Its version."),
         must("description", Text, "May be empty."),
-        must("image", Text, "A picture of it; empty for none."),
+        must("image", Text, "As sent at its creation; empty for none."),
+        must("slug", Nullable(&Text), "As sent at its creation."),
+        must("uri_tag", Nullable(&Text), "As sent at its creation."),
         must("created_at", Text, "ISO 8601."),
         must("updated_at", Text, "ISO 8601."),
         must("node_files", Any, "Ids of the files of its nodes."),
@@ -118,6 +120,11 @@ static DATASET_RECORD: Named = Named {
         must("edge_encodings", Any, "Bindings and encodings of edges."),
         must("metadata", Any, "As sent at its creation."),
         must("org_name", Text, "Its organization."),
+        must(
+            "privacy",
+            Nullable(&Map(&Any)),
+            "How it is shared: mode, mode_action and more; null until it is set.",
+        ),
         must("notices", NOTICES, "What is not shown as asked."),
     ]),
 };
@@ -142,7 +149,7 @@ pub(crate) static NEW_COMPUTED_DATASET: Named = Named {
         members[DATASET_FIELDS.len()] = may(
             "compute",
             Nullable(&Map(&Any)),
-            "By the name of the result: libraries, alg and params; GET /api/v1/datasets/ lists them.",
+            "By the name of the result: libraries, alg, params and, of cuGraph, kind of graph; GET /api/v1/datasets/ lists them.",
         );
         members
     }),
@@ -150,7 +157,7 @@ pub(crate) static NEW_COMPUTED_DATASET: Named = Named {
 
 /// A file, or one of its tables.
 const FILES: Shape = List(&Either(&[Text, List(&Any)]));
-const DATASET_FIELDS: [Member; 12] = [
+const DATASET_FIELDS: [Member; 15] = [
     must("name", Text, "Name for people."),
     must("metadata", Map(&Any), "Kept as it is."),
     must("node_encodings", Map(&Any), "bindings: {node, ...}, and complex encodings."),
@@ -171,6 +178,13 @@ const DATASET_FIELDS: [Member; 12] = [
     may("org_name", Nullable(&Text), "The organization; the active one when absent."),
     may("agent_name", Nullable(&Text), "The program that creates it."),
     may("agent_version", Nullable(&Text), "Its version."),
+    may("slug", Nullable(&Text), "Kept, up to 1,024 characters; datasets are addressed by id."),
+    may("uri_tag", Nullable(&Text), "Kept, up to 1,024 characters."),
+    may(
+        "image",
+        Nullable(&Text),
+        "Kept, up to 8,192 characters, such as the address of a preview.",
+    ),
 ];
 
 /// The answer to the creation of a dataset.

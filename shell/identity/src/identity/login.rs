@@ -97,7 +97,7 @@ impl Identity {
         Ok(LoginReply {
             token,
             user: UserReply {
-                name: user.name.clone(),
+                name: user.shown_name().to_owned(),
                 username: user.username.clone(),
                 email: user.email.clone(),
                 id: user.id.0,

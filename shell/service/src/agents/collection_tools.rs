@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use graphlume_engine::{CollectionMembers, CollectionRule, CollectionsView};
 use graphlume_storage::CollectionRec;
+use graphlume_types::Notice;
 use serde_json::{Value, json};
 
 use super::{Agents, Live};
@@ -49,7 +50,8 @@ impl Agents {
         let name = collections::checked_name(&new.name)?;
         let description =
             collections::checked_description(new.description.as_deref().unwrap_or(""))?;
-        let (node_color, palette) = coloring(new.node_color.as_deref(), new.palette.as_deref())?;
+        let Coloring { color: node_color, palette, notices } =
+            coloring(new.node_color.as_deref(), new.palette.as_deref())?;
         let expr = collections::expression(&new.gfql_operations)?;
         let rule = Arc::new(collections::rule_of(&expr, true)?);
         let found = self.ctx.engine.evaluate_collection(live.target(), Arc::clone(&rule)).await??;
@@ -89,7 +91,8 @@ impl Agents {
         entry["matchCount"] = json!(count);
         let dropped: Vec<Value> =
             dropped.iter().map(|r| json!({"id": r.id, "name": r.name})).collect();
-        Ok(json!({ "collection": entry, "replaced": replaced, "dropped": dropped }))
+        let made = json!({ "collection": entry, "replaced": replaced, "dropped": dropped });
+        Ok(with_notices(made, &notices))
     }
 
     /// The collections of a session, the one on top first.
@@ -119,7 +122,8 @@ impl Agents {
         change: CollectionChange,
     ) -> Result<Value, ServiceError> {
         let name = change.name.as_deref().map(collections::checked_name).transpose()?;
-        let (color, palette) = coloring(change.node_color.as_deref(), change.palette.as_deref())?;
+        let Coloring { color, palette, notices } =
+            coloring(change.node_color.as_deref(), change.palette.as_deref())?;
         let edit = |collections: &Collections| {
             let at = collections.find(id)?;
             if name.is_none() && color.is_none() && palette.is_none() {
@@ -146,7 +150,7 @@ impl Agents {
         };
         let label = "Change of a collection".to_owned();
         let (collections, shown, at) = self.change_collections(live, label, edit, |_| None).await?;
-        Ok(json!({ "collection": collections.entry(at, &shown) }))
+        Ok(with_notices(json!({ "collection": collections.entry(at, &shown) }), &notices))
     }
 
     /// Deletes a collection.
@@ -250,13 +254,33 @@ impl Agents {
     }
 }
 
-/// One colour wins over a palette.
-fn coloring(
-    color: Option<&str>,
-    palette: Option<&str>,
-) -> Result<(Option<String>, Option<String>), ServiceError> {
+/// How a collection is coloured, and what is told of it.
+struct Coloring {
+    color: Option<String>,
+    palette: Option<String>,
+    notices: Vec<Notice>,
+}
+
+/// One colour wins over a palette, also over one that is not there, which is told.
+fn coloring(color: Option<&str>, palette: Option<&str>) -> Result<Coloring, ServiceError> {
     let color = color.map(collections::checked_color).transpose()?;
-    let palette = palette.map(collections::checked_palette).transpose()?;
-    let palette = palette.filter(|_| color.is_none());
-    Ok((color, palette))
+    let found = palette.map(collections::checked_palette).transpose();
+    let (palette, notices) = match (found, &color) {
+        (Ok(palette), None) => (palette, Vec::new()),
+        (Ok(_), Some(_)) => (None, Vec::new()),
+        (Err(e), Some(color)) => {
+            let text = format!("{e}: {color} of node_color is taken");
+            (None, vec![Notice::new("palette-not-found", text)])
+        }
+        (Err(e), None) => return Err(e),
+    };
+    Ok(Coloring { color, palette, notices })
+}
+
+/// An answer with what is told beside it, where there is something.
+fn with_notices(mut answer: Value, notices: &[Notice]) -> Value {
+    if !notices.is_empty() {
+        answer["notices"] = json!(notices);
+    }
+    answer
 }

@@ -1,5 +1,6 @@
 //! `compute` and `layout`: algorithms that run once the graph of the dataset is there. A member of `compute` is called as the column
-//! that its result becomes in the nodes; the one member of `layout` places the nodes, in the columns x and y.
+//! that its result becomes in the nodes; the one member of `layout` places the nodes, in the columns x and y. Both take the
+//! parameters of the libraries, as the calls of queries do.
 
 use graphlume_engine::{ComputeError, ComputeRequest};
 use graphlume_identity::body::{kind, missing};
@@ -13,7 +14,8 @@ use crate::error::ServiceError;
 /// What a create body or a record asks for.
 ///
 /// # Errors
-/// A misshapen member, an unknown library or algorithm, one that is not available yet.
+/// A misshapen member, an unknown library or algorithm, one that is not available yet; a parameter that the algorithm does
+/// not have, a value that it cannot have, a kind of graph that it does not take.
 pub(crate) fn requests(compute: Option<&Value>) -> Result<Vec<ComputeRequest>, ServiceError> {
     let members = members("compute", compute)?;
     if members.len() > COMPUTE_COLUMNS_MAX {
@@ -67,7 +69,9 @@ fn members<'a>(
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Object(members)) => Ok(members.iter().collect()),
-        Some(other) => Err(wrong(field, other, "an object of a name to libraries and alg")),
+        Some(other) => {
+            Err(wrong(field, other, "an object of a name to an object with libraries and alg"))
+        }
     }
 }
 
@@ -85,8 +89,7 @@ fn request(
     let Value::Object(member) = member else {
         return Err(wrong(&at, member, "an object with libraries and alg"));
     };
-    let known: &[&str] =
-        if is_layout { &["libraries", "alg", "params"] } else { &["libraries", "alg"] };
+    let known = &["libraries", "alg", "params", "kind"][..if is_layout { 3 } else { 4 }];
     if let Some(other) = member.keys().find(|k| !known.contains(&k.as_str())) {
         let field = format!("{at}.{other:.64}");
         let message = format!("{field} is unknown; the members are: {}", known.join(", "));
@@ -106,13 +109,24 @@ fn request(
         Some(Value::Object(params)) => params,
         Some(other) => return Err(wrong(&format!("{at}.params"), other, "an object")),
     };
+    let kind_at = format!("{at}.kind");
+    let graph = match member.get("kind") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(kind)) => Some(kind),
+        Some(other) => return Err(wrong(&kind_at, other, "the name of a kind of graph")),
+    };
     let made = if is_layout {
         ComputeRequest::layout(name, &libraries, alg, params)
     } else {
-        ComputeRequest::new(name, &libraries, alg)
+        ComputeRequest::new(name, &libraries, alg, params)
     };
+    let made = made.and_then(|request| match graph {
+        Some(kind) => request.on_graph(kind),
+        None => Ok(request),
+    });
     made.map_err(|e| match &e {
         ComputeError::Library(_) => invalid(format!("{at}.libraries"), &e),
+        ComputeError::GraphKind(_) => invalid(kind_at, &e),
         ComputeError::Param { name, .. } => invalid(format!("{at}.params.{name:.64}"), &e),
         _ if e.code() == Code::Unsupported => {
             ServiceError::Unsupported { field, message: format!("{alg_at}: {e}") }

@@ -5,51 +5,20 @@ use std::sync::Arc;
 use graphlume_identity::body::{self, kind, missing};
 use graphlume_identity::{IdentityError, Principal, orgs};
 use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, Privacy, TableRec, TableSchema};
-use graphlume_types::limits::FILES_PER_DATASET_MAX;
+use graphlume_types::limits::{FILES_PER_DATASET_MAX, IMAGE_CHARS_MAX};
 use graphlume_types::{DatasetId, FileId, Notice, note};
 use serde_json::{Map, Value};
 
 use super::compute;
 use super::encodings::{Part, bound, check_columns, normalize};
 use super::transform::Transforms;
-use super::{Datasets, News, has_edges, pictures, preview, tell_engine};
+use super::{Datasets, News, has_edges, members, pictures, preview, tell_engine};
 use crate::data::{DataStore, blocking};
 use crate::error::ServiceError;
 use crate::files::{Citable, citable, no_file, refuse_scoped};
 use crate::free_fields::{check_free_fields, is_empty};
 use crate::reply::{DatasetCreated, DatasetIdReply};
 use crate::task::to_the_end;
-
-/// Members of a create body that have a field of their own, or that the server alone writes.
-const TAKEN_FIELDS: &[&str] = &[
-    "agent_name",
-    "agent_version",
-    "author",
-    "compute",
-    "created_at",
-    "dataset_id",
-    "description",
-    "edge_count",
-    "edge_encodings",
-    "edge_files",
-    "edge_hypergraph_transform",
-    "edge_transform",
-    "image",
-    "layout",
-    "legacy_dataset_author",
-    "legacy_dataset_name",
-    "metadata",
-    "name",
-    "node_count",
-    "node_encodings",
-    "node_files",
-    "node_transform",
-    "org_name",
-    "slug",
-    "timestamp",
-    "updated_at",
-    "uri_tag",
-];
 
 /// Members whose form is checked, or that are texts with limits of their own.
 const HAVE_A_FORM: &[&str] = &[
@@ -58,9 +27,12 @@ const HAVE_A_FORM: &[&str] = &[
     "description",
     "edge_encodings",
     "edge_hypergraph_transform",
+    "image",
     "name",
     "node_encodings",
     "org_name",
+    "slug",
+    "uri_tag",
 ];
 
 impl Datasets {
@@ -188,19 +160,21 @@ impl Datasets {
             Ok(body::name(map, field)?.or(named))
         };
         let now = self.ctx.data.clock.unix_micros();
+        let extra = members::extra(map);
+        members::unknown(&extra).into_iter().for_each(|notice| note(notices, notice));
         Ok(DatasetRec {
             dataset_id: DatasetId::random(),
             name,
-            slug: None,
+            slug: body::name(map, "slug")?,
             author,
             org_name: Some(org),
             node_count: None,
             edge_count: None,
             agent_name: of_agent("agent_name", "agent")?,
             agent_version: of_agent("agent_version", "agentversion")?,
-            uri_tag: None,
+            uri_tag: body::name(map, "uri_tag")?,
             description: body::description(map)?.unwrap_or_default(),
-            image: String::new(),
+            image: body::short_text(map, "image", IMAGE_CHARS_MAX)?.unwrap_or_default(),
             created_at: now,
             updated_at: now,
             node_files: Vec::new(),
@@ -216,7 +190,7 @@ impl Datasets {
             timestamp: now,
             legacy_dataset_name: None,
             legacy_dataset_author: None,
-            extra: extra(map),
+            extra,
             privacy: None,
             node_tables: Vec::new(),
             edge_tables: Vec::new(),
@@ -384,17 +358,7 @@ pub(super) fn check_edges(
 
 /// A table with the columns that algorithms add to it or replace in it.
 fn with_results(rec: &DatasetRec, schema: &TableSchema, part: Part) -> TableSchema {
-    let mut with_results = schema.clone();
-    for request in compute::of_record(rec, &mut Vec::new()) {
-        let columns = match part {
-            Part::Nodes => request.columns(),
-            Part::Edges => request.edge_columns(),
-        };
-        for column in columns {
-            with_results.dtypes.insert(column, Value::from("float64"));
-        }
-    }
-    with_results
+    TableSchema { dtypes: preview::with_results(rec, &schema.dtypes, part), ..schema.clone() }
 }
 
 /// The bindings of the nodes against their table and what algorithms add to it.
@@ -466,11 +430,6 @@ fn refuse_transforms(map: &Map<String, Value>) -> Result<(), ServiceError> {
         }
     }
     Ok(())
-}
-
-fn extra(map: &Map<String, Value>) -> Map<String, Value> {
-    let unknown = map.iter().filter(|(k, _)| !TAKEN_FIELDS.contains(&k.as_str()));
-    unknown.map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
 /// A message with what was not done as asked.

@@ -8,6 +8,7 @@ mod encodings;
 mod jobs;
 pub(crate) mod loader;
 mod login_link;
+mod members;
 mod pictures;
 mod preview;
 mod share;
@@ -27,7 +28,7 @@ use crate::context::Context;
 use crate::data::{DataStore, blocking};
 use crate::error::{ServiceError, json_value};
 use crate::listing::{self, PageRequest};
-use crate::reply::{DatasetEnvelope, DatasetReply, Page};
+use crate::reply::{DatasetEnvelope, DatasetReply, Page, PrivacyReply};
 use crate::task::to_the_end;
 use crate::text::{self, API_VERSION, HIDDEN_EXTRAS};
 use builtin::Builtin;
@@ -198,8 +199,12 @@ impl Datasets {
         let data = match self.dataset_for(who, Action::Read, id).await? {
             Found::Stored(rec, _) => {
                 let deleted = deleted_files(&self.ctx.data, &rec)?;
-                let mut reply = reply(*rec)?;
-                reply.notices.extend(deleted);
+                let may_share =
+                    decides(who, Action::Share, Resource::Dataset(&*rec)) == Decision::Allow;
+                let shared = rec.privacy.as_ref().filter(|_| may_share);
+                let shared = shared.and_then(share::without_effect);
+                let mut reply = reply(*rec, may_share)?;
+                reply.notices.extend(deleted.into_iter().chain(shared));
                 reply
             }
             Found::Builtin(b) => b.reply(),
@@ -311,7 +316,7 @@ fn with_version(mut metadata: Value) -> Value {
     metadata
 }
 
-fn reply(rec: DatasetRec) -> Result<DatasetReply, ServiceError> {
+fn reply(rec: DatasetRec, may_share: bool) -> Result<DatasetReply, ServiceError> {
     let mut extra: Map<String, Value> = rec.extra;
     extra.retain(|k, _| !HIDDEN_EXTRAS.contains(&k.as_str()));
     Ok(DatasetReply {
@@ -342,6 +347,7 @@ fn reply(rec: DatasetRec) -> Result<DatasetReply, ServiceError> {
         legacy_dataset_name: rec.legacy_dataset_name,
         legacy_dataset_author: rec.legacy_dataset_author,
         org_name: rec.org_name.unwrap_or_default(),
+        privacy: rec.privacy.as_ref().map(|p| PrivacyReply::of(p, may_share)),
         notices: rec.notices,
         extra,
     })

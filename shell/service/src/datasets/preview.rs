@@ -1,7 +1,7 @@
 //! What of a dataset will not be shown as asked. The answers to its creation and to uploads into it do not wait until
 //! the engine has built its graph: of small tables the rows are asked, of others the names and types of the columns.
 
-use graphlume_engine::Encodings;
+use graphlume_engine::{Encodings, NODE_ID};
 use graphlume_graph::GraphSpec;
 use graphlume_storage::{DatasetRec, TableRec, TableSchema};
 use graphlume_table::{Table, sample};
@@ -10,7 +10,7 @@ use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value, json};
 
 use super::compute;
-use super::encodings::bound;
+use super::encodings::{Part, bound};
 use super::transform::Transforms;
 use crate::data::DataStore;
 use crate::files::tables::{load_table, stack};
@@ -89,21 +89,24 @@ fn told(rec: &DatasetRec, rows: Option<Rows>) -> Option<Vec<Notice>> {
         Some((edges, nodes)) => (true, Some(edges), nodes),
         None => (false, None, None),
     };
-    let edges = edge_rows.or_else(|| table(edges))?;
+    let edge_dtypes = edges;
+    let edges = edge_rows.or_else(|| table(&with_results(rec, edges, Part::Edges)))?;
+    let source = bound(&rec.edge_encodings, "source")?;
     let (mut node_encodings, mut node) = (rec.node_encodings.clone(), None);
     let nodes = match (nodes, bound(&rec.node_encodings, "node")) {
         (Some(dtypes), id) => {
             node = id;
-            Some(node_rows.or_else(|| table(&with_results(rec, dtypes)))?)
+            Some(node_rows.or_else(|| table(&with_results(rec, dtypes, Part::Nodes)))?)
         }
         // The table that the bindings are about is still to come.
         (None, Some(_)) => {
             node_encodings = json!({"bindings": {}});
             None
         }
-        (None, None) => None,
+        (None, None) => {
+            made_by_results(rec, edge_dtypes.get(source)).inspect(|_| node = Some(NODE_ID))
+        }
     };
-    let source = bound(&rec.edge_encodings, "source")?;
     let destination = bound(&rec.edge_encodings, "destination")?;
     let spec = GraphSpec { edges: &edges, source, destination, nodes: nodes.as_ref(), node };
     let graph = graphlume_graph::build(&spec, &CancelToken::default()).ok()?;
@@ -116,13 +119,32 @@ fn told(rec: &DatasetRec, rows: Option<Rows>) -> Option<Vec<Notice>> {
     Some(types.chain(scene.notices).collect())
 }
 
-/// The columns of the nodes with those that algorithms will add.
-pub(super) fn with_results(rec: &DatasetRec, dtypes: &Map<String, Value>) -> Map<String, Value> {
+/// The node table that algorithms make of nodes which edges name, whose ids are of this type; `None` without algorithms.
+fn made_by_results(rec: &DatasetRec, id: Option<&Value>) -> Option<Table> {
+    let results = with_results(rec, &Map::new(), Part::Nodes);
+    if results.is_empty() {
+        return None;
+    }
+    let mut dtypes = Map::from_iter([(NODE_ID.to_owned(), id?.clone())]);
+    results.into_iter().for_each(|(name, dtype)| {
+        dtypes.entry(name).or_insert(dtype);
+    });
+    table(&dtypes)
+}
+
+/// The columns of a side with those that algorithms will add or replace.
+pub(super) fn with_results(
+    rec: &DatasetRec,
+    dtypes: &Map<String, Value>,
+    part: Part,
+) -> Map<String, Value> {
     let mut out = dtypes.clone();
     for request in compute::of_record(rec, &mut Vec::new()) {
-        for column in request.columns() {
-            out.insert(column, Value::from("float64"));
-        }
+        let columns = match part {
+            Part::Nodes => request.typed_columns(),
+            Part::Edges => request.typed_edge_columns(),
+        };
+        out.extend(columns.into_iter().map(|(name, dtype)| (name, dtype.into())));
     }
     out
 }

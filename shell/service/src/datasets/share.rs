@@ -5,11 +5,14 @@ use graphlume_identity::authz::Action;
 use graphlume_identity::body::{self, kind, missing};
 use graphlume_identity::reply::StatusReply;
 use graphlume_storage::{DatasetRec, Invitation, Privacy, PrivacyMode};
+use graphlume_types::Notice;
 use graphlume_types::limits::INVITED_USERS_MAX;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::create::with_notices;
 use super::{Datasets, no_dataset};
-use crate::error::ServiceError;
+use crate::error::{ServiceError, json_value};
+use crate::reply::PrivacyReply;
 
 impl Datasets {
     /// Sets who may see a dataset: `{obj_pk, obj_type, mode, mode_action?, invited_users?, notify?,
@@ -20,15 +23,9 @@ impl Datasets {
     pub async fn share(&self, who: &Principal, body: &[u8]) -> Result<StatusReply, ServiceError> {
         let map = body::object(body)?;
         let id = body::text(&map, "obj_pk")?.ok_or_else(|| missing("obj_pk", "the dataset id"))?;
-        match body::text(&map, "obj_type")? {
-            None | Some("dataset") => {}
-            Some(other) => {
-                let shown: String = other.chars().take(40).collect();
-                let message = format!("obj_type {shown:?} cannot be shared; use dataset");
-                return Err(ServiceError::invalid("obj_type", message));
-            }
-        }
+        is_dataset(body::text(&map, "obj_type")?)?;
         let privacy = parse(&map)?;
+        let notices: Vec<Notice> = without_effect(&privacy).into_iter().collect();
         let (rec, _) = self.stored_for(who, Action::Share, id).await?;
         let (dataset, mode) = (rec.dataset_id, privacy.mode);
         let now = self.ctx.data.clock.unix_micros();
@@ -48,10 +45,71 @@ impl Datasets {
         tracing::info!(target: "audit", event = "dataset-shared", user, %dataset, ?mode);
         Ok(StatusReply {
             status: "OK",
-            message: "sharing was set; nobody is notified by mail".to_owned(),
-            data: Value::Object(Map::new()),
+            message: with_notices("sharing was set; nobody is notified by mail", &notices),
+            data: json!({ "notices": notices }),
         })
     }
+
+    /// How a dataset is shared, for who may share it.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], [`ServiceError::Forbidden`]; no dataset named, or something else.
+    pub async fn sharing(
+        &self,
+        who: &Principal,
+        obj_pk: Option<&str>,
+        obj_type: Option<&str>,
+    ) -> Result<StatusReply, ServiceError> {
+        let id = obj_pk.ok_or_else(|| missing("obj_pk", "the dataset id"))?;
+        is_dataset(obj_type)?;
+        let (rec, _) = self.stored_for(who, Action::Share, id).await?;
+        let notices: Vec<Notice> =
+            rec.privacy.as_ref().and_then(without_effect).into_iter().collect();
+        let message = match &rec.privacy {
+            Some(_) => "sharing as it was set",
+            None => "sharing was not set: whoever has the address may view, the author may edit",
+        };
+        let mut data = Map::new();
+        if let Some(privacy) = &rec.privacy
+            && let Value::Object(set) =
+                json_value("the sharing of a dataset", &PrivacyReply::of(privacy, true))?
+        {
+            data = set;
+        } else {
+            data.insert("mode".to_owned(), Value::Null);
+        }
+        data.insert("obj_pk".to_owned(), rec.dataset_id.to_string().into());
+        data.insert("obj_type".to_owned(), "dataset".into());
+        data.insert("notices".to_owned(), json!(notices));
+        let message = with_notices(message, &notices);
+        Ok(StatusReply { status: "OK", message, data: Value::Object(data) })
+    }
+}
+
+fn is_dataset(obj_type: Option<&str>) -> Result<(), ServiceError> {
+    let Some(other) = obj_type.filter(|t| *t != "dataset") else { return Ok(()) };
+    let shown: String = other.chars().take(40).collect();
+    let message = format!("obj_type {shown:?} cannot be shared; use dataset");
+    Err(ServiceError::invalid("obj_type", message))
+}
+
+/// A right that a share gives to nobody: the mode `public` lets people view, and no more.
+pub(super) fn without_effect(privacy: &Privacy) -> Option<Notice> {
+    if privacy.mode != PrivacyMode::Public || privacy.mode_action == "10" {
+        return None;
+    }
+    let (action, what) = (
+        &privacy.mode_action,
+        match privacy.mode_action.as_str() {
+            "20" => "edit",
+            _ => "share",
+        },
+    );
+    let text = format!(
+        "mode public with mode_action {action:?} lets nobody {what}: whoever has the address may view; name those who may \
+         {what} in invited_users, or use mode organization"
+    );
+    Some(Notice::new("sharing-without-effect", text))
 }
 
 /// What the fields of a share say of who may see something.
@@ -163,6 +221,19 @@ mod tests {
         let p = parsed(json!({})).unwrap();
         assert_eq!((p.mode, p.mode_action.as_str()), (PrivacyMode::Private, "20"));
         assert_eq!(parsed(json!({"mode": "public"})).unwrap().mode_action, "10");
+    }
+
+    #[test]
+    fn editors_whom_nobody_is_are_told() {
+        let told = |v: Value| without_effect(&parsed(v).unwrap()).map(|n| n.text);
+        let text = told(json!({"mode": "public", "mode_action": "20"})).unwrap();
+        assert!(text.contains("nobody edit") && text.contains("invited_users"), "{text}");
+        assert!(told(json!({"mode": "public", "mode_action": 30})).unwrap().contains("share"));
+        for fine in
+            [json!({"mode": "public"}), json!({}), json!({"mode": "org", "mode_action": "20"})]
+        {
+            assert_eq!(told(fine), None);
+        }
     }
 
     #[test]

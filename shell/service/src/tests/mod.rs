@@ -183,6 +183,7 @@ impl Rig {
 
 pub(crate) fn new_user(name: &str, org: Option<&str>) -> NewUser {
     NewUser {
+        name: None,
         username: name.to_owned(),
         password: format!("{name}-password"),
         email: format!("{name}@example.org"),

@@ -17,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
                   with a JSON array of steps or a Let object; a single step must still be in an array, and \
                   Cypher is not accepted: find ids with query_graph and pass them as \
                   {\"type\":\"IsIn\",\"options\":[...]}. Give node_color, or a palette; with both, \
-                  node_color wins; with neither, a free colour is chosen. The new collection is painted on \
+                  node_color wins, and a palette that is unknown is named under notices; with neither, a free colour is chosen. The new collection is painted on \
                   top. One of the same name is replaced in its place. A visualization holds 10 \
                   collections: past that, the oldest is dropped and named under dropped. Returns \
                   {collection: {id, name, position, color, matchCount}, replaced, dropped}. A matchCount \

@@ -257,9 +257,10 @@ fn node_color() -> Value {
 fn palette() -> Value {
     json!({
         "type": "string",
-        "description": "Name of a ColorBrewer palette instead of one colour. Sequential and diverging ones \
-                        (Blues, YlOrRd, Spectral, ...) run from few links to many; of qualitative ones \
-                        (Set1, Dark2, Paired, ...) each connected group gets a colour.",
+        "description": "Name of a palette instead of one colour, in any case: one of ColorBrewer, or viridis, \
+                        plasma, inferno, magma, cividis, turbo. Sequential and diverging ones (viridis, Blues, \
+                        Spectral, ...) run from few links to many; of qualitative ones (Set1, Dark2, Paired, \
+                        ...) each connected group gets a colour.",
     })
 }
 

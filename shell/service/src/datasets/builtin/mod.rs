@@ -172,6 +172,7 @@ impl Builtin {
             legacy_dataset_author: None,
             org_name: String::new(),
             notices: Vec::new(),
+            privacy: None,
             extra: Map::new(),
         }
     }
