@@ -150,6 +150,13 @@ fn parameters(route: &Route, schemas: &mut Map<String, Value>) -> Vec<Value> {
             "description": "The connection, as the answer to initialize names it.",
             "schema": Shape::Text.json(schemas),
         }));
+        out.push(json!({
+            "name": "X-MCP-Toolsets",
+            "in": "header",
+            "required": false,
+            "description": "Which tools are listed: default, or all.",
+            "schema": Shape::Text.json(schemas),
+        }));
     }
     out
 }

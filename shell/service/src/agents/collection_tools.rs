@@ -6,6 +6,7 @@ use graphlume_engine::{CollectionMembers, CollectionRule, CollectionsView};
 use graphlume_storage::CollectionRec;
 use serde_json::{Value, json};
 
+use super::number_ids::number_operations;
 use super::{Agents, Live};
 use crate::error::ServiceError;
 use crate::sessions::collections::{self, Background, Collections, refusal};
@@ -37,7 +38,7 @@ pub struct CollectionChange {
 }
 
 impl Agents {
-    /// Makes a collection, paints it in every open page and tells what it holds.
+    /// Makes a collection, in whose expression texts of digits find ids that are numbers, paints it in every open page and tells what it holds.
     ///
     /// # Errors
     /// An expression that is refused; a name, colour or palette that makes no sense; a full disk.
@@ -50,7 +51,8 @@ impl Agents {
         let description =
             collections::checked_description(new.description.as_deref().unwrap_or(""))?;
         let (node_color, palette) = coloring(new.node_color.as_deref(), new.palette.as_deref())?;
-        let expr = collections::expression(&new.gfql_operations)?;
+        let mut expr = collections::expression(&new.gfql_operations)?;
+        number_operations(&mut expr, &self.number_ids(live).await);
         let rule = Arc::new(collections::rule_of(&expr, true)?);
         let found = self.ctx.engine.evaluate_collection(live.target(), Arc::clone(&rule)).await??;
         let count = found.count();
