@@ -104,6 +104,9 @@ def test_an_agent_gets_ids_that_find_their_nodes(alice):
         assert sorted(map(str, got)) == sorted(["9007199254740993", "9007199254740995", "1972435959496572929", "7.0"])
         for given in got[:3]:
             digits = given if isinstance(given, str) else str(int(given))
-            assert ask(f"MATCH (n) WHERE n.id = {digits} RETURN n.id AS id")["rows"] == [{"id": given}]
+            # As a number, and as the text that the answer had.
+            for written in (digits, f"'{digits}'"):
+                assert ask(f"MATCH (n) WHERE n.id = {written} RETURN n.id AS id")["rows"] == [{"id": given}]
+            assert ask([{"type": "Node", "filter_dict": {"id": given}}])["nodes"][0]["id"] == given
     finally:
         viewer.close()
