@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from agent import Agent
+from test_mcp_clients import node
 
 FAR = [datetime.datetime(4000, 12, 31), datetime.datetime(9999, 12, 31), datetime.datetime(2024, 2, 29, 12), datetime.datetime(1500, 6, 1)]
 
@@ -108,5 +109,11 @@ def test_an_agent_gets_ids_that_find_their_nodes(alice):
             for written in (digits, f"'{digits}'"):
                 assert ask(f"MATCH (n) WHERE n.id = {written} RETURN n.id AS id")["rows"] == [{"id": given}]
             assert ask([{"type": "Node", "filter_dict": {"id": given}}])["nodes"][0]["id"] == given
+        # So does the official client in JavaScript, which keeps what it read in its own values.
+        token = alice.session.headers["Authorization"].removeprefix("Bearer ")
+        told = node("ids.mjs", alice.server.url + "/mcp", token, session)
+        assert sorted(told["read"], key=str) == sorted([*map(str, ids[:3]), 7], key=str)
+        for read, steps, cypher in zip(told["read"], told["steps"], told["cypher"]):
+            assert steps == cypher == [read], told
     finally:
         viewer.close()
