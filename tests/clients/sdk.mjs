@@ -1,4 +1,5 @@
-// The official TypeScript client at work: node sdk.mjs ADDRESS CREDENTIAL SESSION prints what each tool gave.
+// The official TypeScript client at work: node sdk.mjs ADDRESS CREDENTIAL SESSION prints which tools each address lists and what
+// each tool gave.
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -9,6 +10,16 @@ const headers = { Authorization: `Bearer ${credential}` };
 const transport = new StreamableHTTPClientTransport(new URL(address), { requestInit: { headers } });
 await client.connect(transport);
 const { tools } = await client.listTools();
+const listed = async (path, more) => {
+  const other = new Client({ name: 'test', version: '1' });
+  const options = { requestInit: { headers: { ...headers, ...more } } };
+  await other.connect(new StreamableHTTPClientTransport(new URL(path, address), options));
+  const names = (await other.listTools()).tools.map((tool) => tool.name);
+  await other.close();
+  return names;
+};
+const all = await listed('/mcp/x/all', {});
+const asked = await listed('/mcp', { 'X-MCP-Toolsets': 'all' });
 await client.ping();
 const told = {};
 const call = async (name, more = {}) => {
@@ -37,4 +48,4 @@ try {
 }
 await transport.terminateSession();
 await client.close();
-console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), told, refused }));
+console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), all, asked, told, refused }));

@@ -18,10 +18,10 @@ class Refused(Exception):
 
 
 class Agent:
-    """One connection to `/mcp`. `key` is what follows Bearer."""
+    """One connection to `/mcp`, or to another address. `key` is what follows Bearer."""
 
-    def __init__(self, server, key=None, start=True):
-        self.url, self.ids, self.http = server.url + "/mcp", itertools.count(1), requests.Session()
+    def __init__(self, server, key=None, start=True, path="/mcp"):
+        self.url, self.ids, self.http = server.url + path, itertools.count(1), requests.Session()
         self.session, self.key = None, key
         self.info = self.initialize() if start else None
 

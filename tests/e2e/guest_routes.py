@@ -71,6 +71,9 @@ SCOPE = {
     "POST /mcp": ((400,), (400,)),
     "GET /mcp": ((400,), (400,)),
     "DELETE /mcp": ((400,), (400,)),
+    "POST /mcp/x/{toolset}": ((400,), (400,)),
+    "GET /mcp/x/{toolset}": ((400,), (400,)),
+    "DELETE /mcp/x/{toolset}": ((400,), (400,)),
     "GET /graph/graph.html": (OWN_PAGE, OTHER_PAGE),
 }
 BODIES = {
@@ -103,7 +106,7 @@ class Place:
     def request(self, server, row, **kwargs):
         method, path = row.split(" ")
         values = {"slug": "alice", "username": "alice", "file_id": self.file, "dataset_id": self.dataset,
-                  "key_id": "ABCDEFGHIJ", "format": "csv", "output_type": "all", "session_id": self.session, "index": "1", "job_id": "1",
+                  "key_id": "ABCDEFGHIJ", "format": "csv", "output_type": "all", "session_id": self.session, "index": "1", "job_id": "1", "toolset": "all",
                   "epoch": str(self.page.viewer.graph["epoch"])}
         path = re.sub(r"{(\w+)}", lambda m: values[m.group(1)], path)
         query = {"username": "x", "dataset_id": self.dataset} if "single-use-url" in path else {}
@@ -120,5 +123,5 @@ class Place:
         elif row in BODIES:
             kwargs["json"] = BODIES[row]
         elif method in ("POST", "PATCH"):
-            kwargs["data"] = b"{}" if path != "/mcp" else b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
+            kwargs["data"] = b"{}" if not path.startswith("/mcp") else b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
         return requests.request(method, server.url + path, params=query, timeout=HANG_S, **kwargs)

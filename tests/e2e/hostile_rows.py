@@ -224,7 +224,8 @@ def rpc(a, key):
     call = {"jsonrpc": "2.0", "id": a.r.choice([1, "x" * 9999, nested(50)]), "method": a.r.choice(["tools/call", "tools/list", "initialize", "x" * 9999]),
             "params": a.r.choice([{}, junk(a.r), {"name": junk(a.r, 100), "arguments": junk(a.r)}])}
     body = a.r.choice([call, [call] * 300, junk(a.r)])
-    return [a.ask(key.split(" ")[0], "/mcp", {}, json.dumps(body), {"Accept": "application/json, text/event-stream"})]
+    method, path = key.replace("{toolset}", a.r.choice(["all", "all", "x" * 999])).split(" ")
+    return [a.ask(method, path, {}, json.dumps(body), {"Accept": "application/json, text/event-stream"})]
 
 
 def stream(a, key):
@@ -295,10 +296,10 @@ ROUTES = {
     **rows("head", "nothing", described, *(f"GET {path}" for path in (
         "/healthz", "/ht/", "/caddy/health/", "/healthcheck/", "/pivot/health", "/streamgl-viz/health", "/streamgl-gpu/primary/health", "/streamgl-gpu/secondary/cpu/health", "/streamgl-gpu/secondary/gpu/health",
         "/streamgl-sessions/health", "/", "/graph/{path}", "/favicon.ico", "/openapi.json", "/etl", "/api/check", "/login", "/mcp/manifest.json",
-        "/magic-login/", "/api/v1/datasets/", "/web/api/v1/datasets/", "/api/v2/auth/pkey/jwt/", "/mcp"))),
+        "/magic-login/", "/api/v1/datasets/", "/web/api/v1/datasets/", "/api/v2/auth/pkey/jwt/", "/mcp", "/mcp/x/{toolset}"))),
     **rows("head", "sign-in", described, "POST /api/v2/auth/pkey/jwt/", "GET /api/v2/generate/single-use-url/",
            "GET /api/v2/logout-user/{username}/", "GET /api/v2/logout-user/username/{username}/", "DELETE /api/v2/users/me/keys/{key_id}/",
-           "DELETE /mcp"),
+           "DELETE /mcp", "DELETE /mcp/x/{toolset}"),
     **rows("body", "sign-in", described, "POST /api-token-auth/", "POST /api/v2/auth/token/generate", "POST /api/v2/auth/token/refresh",
            "POST /api-token-refresh/", "POST /api-token-verify/", "POST /api/v2/o/{slug}/switch/", "POST /login", "POST /logout",
            "POST /api/v2/users/me/password/", "POST /api/v2/users/me/keys/"),
@@ -323,7 +324,7 @@ ROUTES = {
         "about", "graph", "scene/{index}", "node/{index}", "names", "edge/{index}", "search", "frame", "columns",
         "{epoch}/edges.bin", "{epoch}/positions.bin", "{epoch}/groups.bin", "{epoch}/depth.bin")), "GET /graph/graph.html"),
     **rows("stream", "the session", stream, "GET /viz/{session_id}/ws"),
-    **rows("body", "tools", rpc, "POST /mcp"),
+    **rows("body", "tools", rpc, "POST /mcp", "POST /mcp/x/{toolset}"),
 }
 # By the first part of the path; those of encodings and looks are named each.
 PATHS = {root: Row("rule", "queries", entry) for root in ("filters/<id>", "collections/<id>", "collapsed/<id>")} | {

@@ -7,8 +7,10 @@ import pytest
 from agent import Agent, OpenPage
 
 NODES = [{"type": "Node"}]
-TOOLS = ["list_sessions", "get_session_info", "get_picture", "query_graph", "create_collection", "list_collections",
+# What `/mcp` lists, which are the tools of the specification, and what `/mcp/x/all` lists.
+TOOLS = ["list_sessions", "get_session_info", "query_graph", "create_collection", "list_collections",
          "update_collection", "delete_collection", "reorder_collections", "reset_collections"]
+ALL_TOOLS = [*TOOLS, "get_picture"]
 
 
 def kind(value):

@@ -13,6 +13,7 @@ import pytest
 from agent import Agent
 from conftest import counted
 from live import Viewer, bits, until_at_rest
+from test_mcp_clients import node
 
 FAR = [datetime.datetime(4000, 12, 31), datetime.datetime(9999, 12, 31), datetime.datetime(2024, 2, 29, 12), datetime.datetime(1500, 6, 1)]
 
@@ -107,7 +108,16 @@ def test_an_agent_gets_ids_that_find_their_nodes(alice):
         assert sorted(map(str, got)) == sorted(["9007199254740993", "9007199254740995", "1972435959496572929", "7.0"])
         for given in got[:3]:
             digits = given if isinstance(given, str) else str(int(given))
-            assert ask(f"MATCH (n) WHERE n.id = {digits} RETURN n.id AS id")["rows"] == [{"id": given}]
+            # As a number, and as the text that the answer had.
+            for written in (digits, f"'{digits}'"):
+                assert ask(f"MATCH (n) WHERE n.id = {written} RETURN n.id AS id")["rows"] == [{"id": given}]
+            assert ask([{"type": "Node", "filter_dict": {"id": given}}])["nodes"][0]["id"] == given
+        # So does the official client in JavaScript, which keeps what it read in its own values.
+        token = alice.session.headers["Authorization"].removeprefix("Bearer ")
+        told = node("ids.mjs", alice.server.url + "/mcp", token, session)
+        assert sorted(told["read"], key=str) == sorted([*map(str, ids[:3]), 7], key=str)
+        for read, steps, cypher in zip(told["read"], told["steps"], told["cypher"]):
+            assert steps == cypher == [read], told
     finally:
         viewer.close()
 

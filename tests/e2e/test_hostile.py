@@ -217,7 +217,7 @@ def known(server, token, own):
     document = requests.get(f"{server.url}/openapi.json").json()
     server.operations = {f"{method.upper()} {path}": operation for path, operations in document["paths"].items()
                          for method, operation in operations.items()}
-    server.agent = Agent(server, token)
+    server.agent = Agent(server, token, path="/mcp/x/all")
     server.tools = {tool["name"]: tool for tool in server.agent.result("tools/list")["tools"]}
     for page in getattr(server, "pages", ()):
         page.close()

@@ -13,7 +13,7 @@ import networkx as nx
 import pytest
 from agent import Agent, OpenPage
 from conftest import HANG_S, ROOT, unique
-from mcp_rig import TOOLS, key, kind, page, small  # noqa: F401
+from mcp_rig import ALL_TOOLS, TOOLS, key, kind, page, small  # noqa: F401
 
 sys.path.insert(0, str(ROOT / "bench/data"))
 import debian_graph  # noqa: E402
@@ -22,7 +22,8 @@ from test_debian_formats import index  # noqa: E402
 CLIENTS = ROOT / "tests/clients"
 
 
-def test_the_official_client_lists_and_calls_every_tool(server, page, key):
+@pytest.mark.parametrize(("path", "listed"), [("/mcp", TOOLS), ("/mcp/x/all", ALL_TOOLS)])
+def test_the_official_client_lists_and_calls_every_tool(server, page, key, path, listed):
     import httpx2
     from mcp import Client, ClientSession
     from mcp.client.streamable_http import streamable_http_client
@@ -30,12 +31,12 @@ def test_the_official_client_lists_and_calls_every_tool(server, page, key):
     async def drive():
         auth = {"Authorization": f"Bearer {key}"}
         async with httpx2.AsyncClient(headers=auth, timeout=HANG_S) as http:
-            async with streamable_http_client(server.url + "/mcp", http_client=http) as streams:
+            async with streamable_http_client(server.url + path, http_client=http) as streams:
                 async with ClientSession(*streams[:2]) as session:
                     info = await session.initialize()
                     assert info.server_info.name == "graphlume" and "GFQL" in info.instructions
                     tools = (await session.list_tools()).tools
-                    assert [t.name for t in tools] == TOOLS
+                    assert [t.name for t in tools] == listed
                     await session.send_ping()
 
                     async def call(tool, /, **arguments):
@@ -62,7 +63,7 @@ def test_the_official_client_lists_and_calls_every_tool(server, page, key):
                     assert failed["error"].startswith("[invalid-json]")
                     return len(tools)
 
-    assert asyncio.run(drive()) == len(TOOLS) == 10
+    assert asyncio.run(drive()) == len(listed) == (9 if path == "/mcp" else 10)
     assert Client is not None
 
 
@@ -77,29 +78,32 @@ def node(*args, timeout=HANG_S):
 
 def test_the_official_typescript_client_lists_and_calls_every_tool(server, page, key):
     told = node("sdk.mjs", server.url + "/mcp", key, page.session)
-    assert told["tools"] == TOOLS and set(told["told"]) == set(TOOLS)
+    assert (told["tools"], told["all"], told["asked"]) == (TOOLS, ALL_TOOLS, ALL_TOOLS)
+    assert set(told["told"]) == set(ALL_TOOLS), "each tool can be called at /mcp"
     assert base64.b64decode(told["told"]["get_picture"]).startswith(b"\x89PNG")
     assert json.loads(told["told"]["create_collection"])["collection"]["matchCount"] == 3
     assert "renamed" in told["told"]["delete_collection"]
     assert "-32002" in told["refused"] or "403" in told["refused"], told["refused"]
 
 
+@pytest.mark.parametrize(("path", "listed"), [("/mcp", TOOLS), ("/mcp/x/all", ALL_TOOLS)])
 @pytest.mark.parametrize("mode", ["auto", "2026-07-28", "legacy"])
-def test_the_second_typescript_client_in_each_mode(server, page, key, mode):
-    told = node("modern.mjs", server.url + "/mcp", key, page.session, mode)
+def test_the_second_typescript_client_in_each_mode(server, page, key, mode, path, listed):
+    told = node("modern.mjs", server.url + path, key, page.session, mode)
     assert told["version"] == ("2025-11-25" if mode == "legacy" else "2026-07-28")
-    assert told["tools"] == TOOLS and "nodes: 6" in told["info"] and told["server"]["version"] == "1.0.0"
+    assert told["tools"] == listed and "nodes: 6" in told["info"] and told["server"]["version"] == "1.0.0"
     assert told["resource"]["open"].startswith(server.url + "/graph/graph.html?dataset=") and told["refused"]
 
 
-def test_the_first_python_client(server, page, key):
+@pytest.mark.parametrize(("path", "listed"), [("/mcp", TOOLS), ("/mcp/x/all", ALL_TOOLS)])
+def test_the_first_python_client(server, page, key, path, listed):
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graphlume/mcp1"
     assert (folder / "mcp").is_dir(), "the older client is missing (scripts/test.sh installs it)"
-    r = subprocess.run([sys.executable, str(CLIENTS / "older.py"), server.url + "/mcp", key, page.session],
+    r = subprocess.run([sys.executable, str(CLIENTS / "older.py"), server.url + path, key, page.session],
                        capture_output=True, text=True, timeout=HANG_S, env={**os.environ, "PYTHONPATH": str(folder)})
     assert r.returncode == 0, r.stderr
     told = json.loads(r.stdout)
-    assert told["version"] == "2025-11-25" and told["tools"] == TOOLS and "nodes: 6" in told["info"]
+    assert told["version"] == "2025-11-25" and told["tools"] == listed and "nodes: 6" in told["info"]
     assert told["resource"]["open"].startswith(server.url + "/graph/graph.html?dataset=")
 
 

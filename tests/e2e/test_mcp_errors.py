@@ -4,7 +4,7 @@
 |---|---|---|
 | 400 | -32700 | `test_every_row_of_the_error_table`; its size in `test_mcp.py`, `test_a_message_may_have_a_mebibyte` |
 | 400 | -32000 | `test_every_row_of_the_error_table` |
-| 400 | -32602 | `test_every_row_of_the_error_table` |
+| 400 | -32602 | `test_every_row_of_the_error_table`; 60 wrong arguments in `test_mcp_arguments.py` |
 | 401 | -32001 | `test_every_row_of_the_error_table` (with `WWW-Authenticate`), `test_both_forms_of_credential_the_switch_and_revocation`, \
 `test_a_key_that_is_revoked_is_refused_at_once` |
 | 403 | -32003 | `test_both_forms_of_credential_the_switch_and_revocation` |
@@ -44,7 +44,6 @@ def test_every_row_of_the_error_table(server, page, agent, key, small):
                    {"name": "query_graph", "arguments": {"session_id": page.session}},
                    {"name": "query_graph", "arguments": {"session_id": 1, "gfql_operations": "[]"}},
                    {"name": "list_sessions", "arguments": {"extra": 1}},
-                   {"name": "query_graph", "arguments": {"session_id": page.session, "gfql_operations": NODES}},
                    {"name": "query_graph", "arguments": {"session_id": page.session, "gfql_operations": "[]",
                                                          "output_type": "rows"}}]:
         assert row(agent.ask("tools/call", params)) == (400, -32602), params

@@ -24,7 +24,7 @@ import pytest
 import requests
 from agent import Agent, OpenPage
 from conftest import HANG_S, unique, until
-from mcp_rig import TOOLS, key, kind, page, small  # noqa: F401
+from mcp_rig import ALL_TOOLS, TOOLS, key, kind, page, small  # noqa: F401
 
 NEWEST = "2026-07-28"
 META = "io.modelcontextprotocol/"
@@ -33,8 +33,8 @@ META = "io.modelcontextprotocol/"
 class Alone:
     """Requests that stand alone."""
 
-    def __init__(self, server, key=None, version=NEWEST):
-        self.url, self.key, self.version = server.url + "/mcp", key, version
+    def __init__(self, server, key=None, version=NEWEST, path="/mcp"):
+        self.url, self.key, self.version = server.url + path, key, version
 
     def ask(self, method, params=None, headers=None, meta=None, id=1):
         meta = {META + "protocolVersion": self.version, META + "clientCapabilities": {}} if meta is None else meta
@@ -161,6 +161,11 @@ def test_one_manifest(server):
     assert told["version"] == told["serverInfo"]["version"] == "1.0.0"
     assert told["transport"] == {"type": "streamable-http", "path": "/mcp"}
     assert [t["name"] for t in told["tools"]] == TOOLS and told["protocolVersions"][0] == NEWEST
+    sets = {s["name"]: (s["path"], s["tools"]) for s in told["toolsets"]}
+    assert sets == {"default": ("/mcp", TOOLS), "all": ("/mcp/x/all", ALL_TOOLS)}
+    for path, names in sets.values():
+        assert [t["name"] for t in Alone(server, path=path).result("tools/list")["tools"]] == names
+    assert "/mcp/x/all" in told["instructions"]
     assert Agent(server).info["serverInfo"] == told["serverInfo"]
 
 
@@ -224,16 +229,17 @@ def test_an_id_in_use_is_refused(server, page, key):
     assert agent.ask("tools/call", slow, "same").status_code == 200, "the id is free again"
 
 
+@pytest.mark.parametrize(("path", "listed"), [("/mcp", TOOLS), ("/mcp/x/all", ALL_TOOLS)])
 @pytest.mark.parametrize("mode", ["auto", NEWEST, "legacy"])
-def test_the_official_python_client_in_each_mode(server, page, key, mode):
+def test_the_official_python_client_in_each_mode(server, page, key, mode, path, listed):
     import httpx2
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
 
     async def drive():
         async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=HANG_S) as http:
-            async with Client(streamable_http_client(server.url + "/mcp", http_client=http), mode=mode) as client:
-                assert [t.name for t in (await client.list_tools()).tools] == TOOLS
+            async with Client(streamable_http_client(server.url + path, http_client=http), mode=mode) as client:
+                assert [t.name for t in (await client.list_tools()).tools] == listed
                 told = await client.call_tool("get_session_info", {"session_id": page.session})
                 assert "nodes: 6" in told.content[0].text
                 assert (await client.list_resources()).resources

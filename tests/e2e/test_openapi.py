@@ -18,7 +18,7 @@ load_all_checks()
 # Requests of each operation. scripts/long.sh asks for more.
 DRAWN = int(os.environ.get("GRAPHLUME_DRAWN_REQUESTS", 12))
 # Held open, or answered when there is something to say.
-STREAMS = {("GET", "/mcp"), ("GET", "/viz/{session_id}/ws"), ("GET", "/viz/{session_id}/frame")}
+STREAMS = {("GET", "/mcp"), ("GET", "/mcp/x/{toolset}"), ("GET", "/viz/{session_id}/ws"), ("GET", "/viz/{session_id}/frame")}
 # 503 is what these say of a machine without a GPU.
 HEALTH = ("/streamgl-gpu/primary/health", "/streamgl-gpu/secondary/gpu/health")
 

@@ -173,7 +173,7 @@ def test_no_json_body_is_a_server_error(server, alice):
                     # No body and any object will do: a label is all that one may give.
                     continue
                 assert 400 <= r.status_code < 500, (method, url, body[:80], r.status_code, r.text[:200])
-                if path == "/mcp":
+                if path.startswith("/mcp"):
                     # The form of its own protocol.
                     assert r.json()["error"]["code"] < 0 and r.json()["error"]["message"], r.text
                 elif path == "/login" and r.headers["Content-Type"].startswith("text/html"):

@@ -67,11 +67,13 @@ mod types;
 mod value;
 
 pub use answer::Answer;
+pub use bind::NumberIds;
 pub use explain::{Profile, explain, explain_on, profile};
 pub use procedures::{ProcedureTable, Procedures};
 pub use query::Query;
 pub use stage::{
     Comparison, Does, Element, Hop, Stage, Step, Text, Variable, Walks, parse, parse_text,
+    parse_text_with,
 };
 pub use value::temporal::{Duration, Temporal, Zoned};
 pub use value::{Edge, Entries, Path, Shared, Value};

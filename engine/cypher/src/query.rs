@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use graphlume_expr::QueryError;
 
+use crate::bind::{NumberIds, Written};
 use crate::plan::Plan;
 use crate::{ast, bind};
 
@@ -19,13 +20,21 @@ pub struct Query {
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) text: String,
+    pub(crate) ids: NumberIds,
     pub(crate) tree: ast::Union,
 }
 
+impl Source {
+    pub(crate) fn written(&self) -> Written<'_> {
+        Written { text: &self.text, ids: &self.ids }
+    }
+}
+
 impl Query {
-    pub(crate) fn new(text: &str, tree: ast::Union) -> Result<Self, QueryError> {
-        let plan = bind::bind(text, &tree, None)?;
-        let source = plan.open.then(|| Arc::new(Source { text: text.to_owned(), tree }));
+    pub(crate) fn new(from: Written<'_>, tree: ast::Union) -> Result<Self, QueryError> {
+        let plan = bind::bind(from, &tree, None)?;
+        let (text, ids) = (from.text.to_owned(), from.ids.clone());
+        let source = plan.open.then(|| Arc::new(Source { text, ids, tree }));
         Ok(Self { plan, source })
     }
 

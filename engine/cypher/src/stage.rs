@@ -11,7 +11,7 @@ use crate::ast::{
     Call, Clause, Expr, Item, Kind, Match, Name, NodePattern, Part, PathKind, Projected,
     Projection, RelPattern, StageStep, Union,
 };
-use crate::bind::{Binder, children};
+use crate::bind::{Binder, NumberIds, Written, children};
 use crate::query::Query;
 
 /// A text: stages that make graphs, one after the other, and what is asked for behind them.
@@ -137,9 +137,19 @@ impl From<Query> for Text {
 /// # Errors
 /// [`QueryError`] that says what is wrong at which character, and what to write instead.
 pub fn parse_text(text: &str) -> Result<Text, QueryError> {
+    parse_text_with(text, &NumberIds::default())
+}
+
+/// Reads a text in which texts of digits may stand for ids.
+///
+/// # Errors
+/// Those of [`parse_text`].
+pub fn parse_text_with(text: &str, ids: &NumberIds) -> Result<Text, QueryError> {
+    let from_text = Written { text, ids };
     let ast::Text { stages, rows, from } = crate::parse::parse(text)?;
     let planned = |stage: ast::Stage| {
-        let steps = stage.steps.into_iter().map(|(step, written)| planned(text, step, written));
+        let steps =
+            stage.steps.into_iter().map(|(step, written)| planned(from_text, step, written));
         Ok(Stage {
             name: stage.name.map(|name| name.text),
             from: stage.from,
@@ -147,7 +157,7 @@ pub fn parse_text(text: &str) -> Result<Text, QueryError> {
         })
     };
     let stages = stages.into_iter().map(planned).collect::<Result<_, QueryError>>()?;
-    let rows = rows.map(|tree| Query::new(text, tree)).transpose()?;
+    let rows = rows.map(|tree| Query::new(from_text, tree)).transpose()?;
     Ok(Text { stages, rows, from })
 }
 
@@ -164,7 +174,7 @@ pub fn parse(text: &str) -> Result<Query, QueryError> {
     })
 }
 
-fn planned(text: &str, step: StageStep, written: String) -> Result<Step, QueryError> {
+fn planned(text: Written<'_>, step: StageStep, written: String) -> Result<Step, QueryError> {
     let does = match step {
         StageStep::Call(call) => {
             let args = call.args.or(Some(Vec::new()));
@@ -191,7 +201,7 @@ fn planned(text: &str, step: StageStep, written: String) -> Result<Step, QueryEr
     Ok(Step { written, does })
 }
 
-fn query(text: &str, clauses: Vec<Clause>) -> Result<Query, QueryError> {
+fn query(text: Written<'_>, clauses: Vec<Clause>) -> Result<Query, QueryError> {
     Query::new(text, Union { parts: vec![clauses], all: vec![] })
 }
 
@@ -217,7 +227,7 @@ fn constant() -> Item {
 }
 
 /// The pattern as walks of a line, where it is one.
-fn walks(text: &str, matches: &[Match]) -> Result<Option<Walks>, QueryError> {
+fn walks(text: Written<'_>, matches: &[Match]) -> Result<Option<Walks>, QueryError> {
     let [Match { optional: false, parts, filter, .. }] = matches else { return Ok(None) };
     let [Part { kind: PathKind::Plain, name, nodes, rels }] = parts.as_slice() else {
         return Ok(None);
@@ -281,7 +291,7 @@ fn walks(text: &str, matches: &[Match]) -> Result<Option<Walks>, QueryError> {
 
 /// The elements that a part of one variable finds.
 fn alone_query(
-    text: &str,
+    text: Written<'_>,
     part: Part,
     filter: Option<Expr>,
     name: &str,
@@ -327,7 +337,10 @@ fn comparison(e: &Expr) -> Option<Comparison> {
 
 /// The pattern as a query that lists what each variable stood for. Each relationship is looked for by a MATCH of its own, so that
 /// it may be the same as another one, as on the walks of [`Walks`].
-fn row_by_row(text: &str, matches: Vec<Match>) -> Result<(Query, Vec<Variable>), QueryError> {
+fn row_by_row(
+    text: Written<'_>,
+    matches: Vec<Match>,
+) -> Result<(Query, Vec<Variable>), QueryError> {
     let mut variables = Vec::new();
     let mut clauses = Vec::new();
     for (i, mut found) in matches.into_iter().enumerate() {

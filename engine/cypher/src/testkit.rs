@@ -8,6 +8,7 @@ use graphlume_types::CancelToken;
 use serde_json::Map;
 
 use crate::ast::{Clause, Expr, Item, Kind, Name, Part, Projection, Union};
+use crate::bind::{NumberIds, Written};
 use crate::parse::Parser;
 use crate::{Query, Value};
 use graphlume_graph::Direction;
@@ -61,7 +62,7 @@ pub fn execute(setup: &mut Setup, text: &str, graph: &PropertyGraph) -> Result<(
         Projection { distinct: false, star: false, items, order, skip: None, limit: None, at };
     clauses.push(Clause::Return(projection));
     let union = Union { parts: vec![clauses], all: Vec::new() };
-    let query = Query::new(text, union)?;
+    let query = Query::new(Written { text, ids: &NumberIds::default() }, union)?;
     let cancel = CancelToken::new();
     let answer = crate::run(graph, &query, &Map::new(), Strictness::Lenient, &cancel)?;
     for row in 0..answer.num_rows() {

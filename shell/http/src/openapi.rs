@@ -150,12 +150,24 @@ fn parameters(route: &Route, schemas: &mut Map<String, Value>) -> Vec<Value> {
             "description": "The connection, as the answer to initialize names it.",
             "schema": Shape::Text.json(schemas),
         }));
+        out.push(json!({
+            "name": "X-MCP-Toolsets",
+            "in": "header",
+            "required": false,
+            "description": "Which tools are listed: default, or all.",
+            "schema": Shape::Text.json(schemas),
+        }));
     }
     out
 }
 
 fn responses(route: &Route, schemas: &mut Map<String, Value>) -> Value {
-    let refusal = route.refusal.unwrap_or(Shape::Named(&ERROR)).json(schemas);
+    let usual = Shape::Named(&ERROR).json(schemas);
+    let refusal = match route.refusal.map(|own| own.json(schemas)) {
+        // Text that no parameter of a path holds is refused before the handler is asked.
+        Some(own) if route.path.contains('{') => json!({ "anyOf": [own, usual] }),
+        own => own.unwrap_or(usual),
+    };
     let mut content = json!({"application/json": {"schema": refusal}});
     if route.is_page() {
         content["text/html"] = json!({"schema": {"type": "string"}});

@@ -158,9 +158,11 @@ impl Binder<'_> {
                 (Ex::Or(list), Ty::BOOL)
             }
             Kind::Compare(first, rest) => {
-                let first = self.boxed(first)?;
-                let rest = rest.iter().map(|(op, x)| Ok((*op, self.expr(x)?.0)));
-                (Ex::Compare(first, rest.collect::<Bound<_>>()?), Ty::BOOL)
+                let mut first_ex = self.boxed(first)?;
+                let bound = rest.iter().map(|(op, x)| Ok((*op, self.expr(x)?.0)));
+                let mut rest_ex = bound.collect::<Bound<Vec<_>>>()?;
+                self.number_compared((first, &mut first_ex), rest, &mut rest_ex);
+                (Ex::Compare(first_ex, rest_ex), Ty::BOOL)
             }
             Kind::Binary(op, a, b) => return self.binary(*op, a, b),
             Kind::Neg(a) | Kind::Plus(a) => {
@@ -366,7 +368,8 @@ impl Binder<'_> {
             return Ok((Ex::Binary(op, Box::new(a), Box::new(b)), Ty::BOOL));
         }
         let (x, x_ty) = self.expr(a)?;
-        let (y, y_ty) = self.expr(b)?;
+        let (mut y, y_ty) = self.expr(b)?;
+        self.number_members(op, a, &mut y);
         let text = Ty::BOOL;
         let sums = Ty::NUMBER.or(Ty::TEMPORAL).or(Ty::DURATION);
         let ty = match op {

@@ -2,6 +2,7 @@
 
 mod call;
 mod expr;
+mod ids;
 mod order;
 mod pattern;
 mod project;
@@ -17,6 +18,7 @@ use crate::error::placed;
 use crate::plan::{Agg, Ex, Op, OpId, Plan, Slot};
 use crate::types::Ty;
 pub(crate) use expr::children;
+pub use ids::NumberIds;
 pub(crate) use pattern::seek_of;
 pub(crate) use start::{Given, HOPS_UNBOUND, Statistics, Wanted};
 pub(crate) use tally::cannot_fail;
@@ -58,6 +60,7 @@ struct Grouping {
 
 pub(crate) struct Binder<'a> {
     text: &'a str,
+    ids: &'a NumberIds,
     scope: Vec<Var>,
     names: Vec<String>,
     keys: Vec<String>,
@@ -81,10 +84,22 @@ pub(crate) struct Binder<'a> {
     open: bool,
 }
 
+/// A text, and how ids that are written in it are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Written<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) ids: &'a NumberIds,
+}
+
 /// Plans a query; patterns start where the statistics say that it costs least.
-pub(crate) fn bind(text: &str, query: &Union, statistics: Option<&dyn Statistics>) -> Bound<Plan> {
+pub(crate) fn bind(
+    Written { text, ids }: Written<'_>,
+    query: &Union,
+    statistics: Option<&dyn Statistics>,
+) -> Bound<Plan> {
     let mut binder = Binder {
         text,
+        ids,
         scope: Vec::new(),
         names: Vec::new(),
         keys: Vec::new(),

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use graphlume_expr::{Cmp, ErrorCode};
 use graphlume_types::limits::CYPHER_PATTERN_STEPS_MAX;
 
+use super::ids::Given;
 use super::{Binder, Bound, Ty, intern};
 use crate::ast::{Expr, Kind, Match, Name, NodePattern, Part, PathKind, RelPattern};
 use crate::error::placed;
@@ -130,14 +131,14 @@ impl Binder<'_> {
             let what = format!("the pattern has more than {CYPHER_PATTERN_STEPS_MAX} steps");
             return Err(placed(ErrorCode::Limit, self.text, at, what));
         }
-        let mut props: Vec<(Slot, &[(String, Expr)])> = Vec::new();
+        let mut props: Vec<Given<'_>> = Vec::new();
         let mut spans: Vec<(usize, &RelPattern)> = Vec::new();
         for part in parts {
             let mut nodes = Vec::new();
             for node in &part.nodes {
                 let number = self.node(elements, node)?;
                 if let Some(n) = elements.nodes.get(number) {
-                    props.push((n.slot, &node.props));
+                    props.push((n.slot, Ty::NODE, &node.props));
                 }
                 nodes.push(number);
             }
@@ -149,23 +150,30 @@ impl Binder<'_> {
                 if rel.range.is_some() || part.kind != PathKind::Plain {
                     spans.push((elements.rels.len() - 1, rel));
                 } else {
-                    props.push((slot, &rel.props));
+                    props.push((slot, Ty::EDGE, &rel.props));
                 }
             }
             self.path(elements, part, &nodes, rels)?;
         }
         for (number, rel) in spans {
-            let bound: Bound<Vec<(usize, Ex)>> =
-                rel.props.iter().map(|(k, e)| Ok((self.entity_key(k), self.expr(e)?.0))).collect();
+            let bound: Bound<Vec<(usize, Ex)>> = rel
+                .props
+                .iter()
+                .map(|(k, e)| {
+                    let value = self.expr(e)?.0;
+                    Ok((self.entity_key(k), self.number_given(Ty::EDGE, k, value)))
+                })
+                .collect();
             let (min, max) = rel.range.unwrap_or((1, Some(1)));
             if let Some(r) = elements.rels.get_mut(number) {
                 r.span = Some(Span { min, max, props: bound? });
             }
         }
-        for (slot, entries) in props {
+        for (slot, of, entries) in props {
             for (key, value) in entries {
                 let mark = self.used.len();
                 let value = self.expr(value)?.0;
+                let value = self.number_given(of, key, value);
                 self.used.push(slot);
                 let needs = self.used.get(mark..).unwrap_or_default().to_vec();
                 let key = self.entity_key(key);

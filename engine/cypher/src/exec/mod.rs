@@ -373,7 +373,7 @@ fn plan_for<'q>(
 ) -> Result<Cow<'q, Plan>, QueryError> {
     let Some(source) = &query.source else { return Ok(Cow::Borrowed(&query.plan)) };
     let known = Known { view, params, cancel, searches: true };
-    crate::bind::bind(&source.text, &source.tree, Some(&known)).map(Cow::Owned)
+    crate::bind::bind(source.written(), &source.tree, Some(&known)).map(Cow::Owned)
 }
 
 /// Bytes of stack that an operator may take, and those that expressions need on top.

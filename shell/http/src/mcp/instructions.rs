@@ -20,10 +20,12 @@ query_graph also takes one read-only Cypher query, which is the way to count, gr
 Algorithms also stand among GFQL steps: [{"type":"Call","function":"compute_cugraph","params":{"alg":"pagerank","out_col":"rank"}}].
 When nothing is open, give the person an address of resources/list, or of the hint in list_sessions, to open in a browser.
 
-Whole numbers beyond 2^53 come as texts, so that no digit is lost; in queries write them without quotes: MATCH (n) WHERE n.id = 9007199254740993 RETURN n.
+Whole numbers beyond 2^53 come as texts, so that no digit is lost. An id finds its node as it came, in quotes or without: MATCH (n) WHERE n.id = '9007199254740993' RETURN n; write other columns' numbers without quotes.
 
 Graph results come as at most 20 rows, results with named columns as at most 50: aggregate or filter instead of paging. output_type shape, the default, gives counts only and is cheap: look at it first.
 
 Collections are colours for parts of the graph: create_collection takes GFQL steps (never Cypher) and a node_color. The first in the list is painted on top; there are at most 10, and the oldest makes room. A collection of the same name is replaced. matchCount says how many elements have the colour; null means unknown, and 0 means that nothing matched: then fix the query. Only the person who has the page open, with their own key, may change collections.
+
+get_picture shows the picture as an image. Clients are shown nine tools, and it and all further ones at the address /mcp/x/all or with the header X-MCP-Toolsets: all; a tool that is not listed can be called by its name all the same.
 
 When a tool cannot do what you ask, its result has a key "error" that begins with a code in brackets, such as [column-not-found], and says what to write instead."##;

@@ -7,6 +7,7 @@ use http::Response;
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
+use super::toolset::Toolset;
 use super::{VERSIONS, instructions, modern, tool};
 use crate::request::{Reply, Req};
 use crate::shell::Shell;
@@ -41,6 +42,9 @@ pub(super) async fn get(_: Arc<Shell>, _: Req) -> Result<Reply, ApiError> {
 }
 
 fn document() -> Value {
+    let toolsets = Toolset::EACH.map(|(toolset, name, path)| {
+        json!({ "name": name, "path": path, "tools": tool::names(toolset) })
+    });
     json!({
         "version": VERSION,
         "serverInfo": server_info(),
@@ -48,7 +52,8 @@ fn document() -> Value {
         "protocolVersions": versions(),
         "capabilities": capabilities(),
         "instructions": instructions::TEXT,
-        "tools": tool::list()["tools"],
+        "tools": tool::list(Toolset::Default)["tools"],
+        "toolsets": toolsets,
     })
 }
 
@@ -62,7 +67,10 @@ mod tests {
         assert_eq!(told["version"], "1.0.0");
         assert_eq!(told["serverInfo"], server_info());
         assert_eq!(told["serverInfo"]["version"], told["version"]);
-        assert_eq!(told["tools"], tool::list()["tools"]);
+        assert_eq!(told["tools"], tool::list(Toolset::Default)["tools"]);
+        let all = &told["toolsets"][1];
+        assert_eq!((&all["name"], &all["path"]), (&json!("all"), &json!("/mcp/x/all")));
+        assert_eq!(all["tools"], json!(tool::names(Toolset::All)));
         assert_eq!(told["protocolVersions"][0], "2026-07-28");
         assert_eq!(told["transport"], json!({"type": "streamable-http", "path": "/mcp"}));
     }

@@ -2,9 +2,11 @@
 //!
 //! `frame` reads messages, `modern` checks those of the revision without connections, `error` holds the
 //! tables of refusals, `agents` remembers connections, `stream` is the event stream, `tool` has one file
-//! a tool, `resources` lists datasets, `manifest` says who we are.
+//! a tool, `toolset` says which of them are listed, `call` runs one, `resources` lists datasets, `manifest`
+//! says who we are.
 
 mod agents;
+mod call;
 mod error;
 mod frame;
 mod instructions;
@@ -13,13 +15,11 @@ mod modern;
 mod resources;
 mod stream;
 mod tool;
+mod toolset;
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::FutureExt;
 use graphlume_service::ServiceError;
 use graphlume_types::address::household;
 use graphlume_types::{Code, Coded, limits};
@@ -39,7 +39,7 @@ use crate::status::{ApiError, JSON, Problem, say_why};
 use crate::ws::check_origin;
 use error::{Kind, Refusal};
 use frame::Message;
-use tool::{Call, Outcome, TOOLS, ToolError};
+use toolset::Toolset;
 
 const MESSAGE: Shape = Object(&[
     must("jsonrpc", OneOf(&["2.0"]), ""),
@@ -54,40 +54,61 @@ const RESULT: Shape = Object(&[
     may("result", Any, ""),
     may("error", Map(&Any), "code, message, data"),
 ]);
-pub(crate) const ROUTES: &[Route] = &[
+/// The rows of an address: which tools it lists is all that tells the two apart.
+const fn posting(path: &'static str) -> Route {
     Route::post(
-        "/mcp",
+        path,
         run!(Tool post),
         RequestBody::Json(MESSAGE),
-        &[
-            returns(RESULT, "The answer to a request"),
-            returns_nothing(202, "A notification was taken"),
-        ],
+        const {
+            &[
+                returns(RESULT, "The answer to a request"),
+                returns_nothing(202, "A notification was taken"),
+            ]
+        },
         "One JSON-RPC message of an agent: initialize or server/discover, tools/list, tools/call, \
          resources/list, resources/read, notifications.",
     )
-    .refusing(RESULT),
+    .refusing(RESULT)
+}
+
+const fn streaming(path: &'static str) -> Route {
     Route::get(
-        "/mcp",
+        path,
         run!(Tool get),
-        &[returns_bytes(&["text/event-stream"], "The stream")],
+        const { &[returns_bytes(&["text/event-stream"], "The stream")] },
         "The event stream of an agent's connection, held open.",
     )
     .refusing(RESULT)
-    .stream(),
+    .stream()
+}
+
+const fn ending(path: &'static str) -> Route {
     Route::new(
         Method::DELETE,
-        "/mcp",
+        path,
         run!(Tool delete),
-        &[returns_nothing(204, "Ended")],
+        const { &[returns_nothing(204, "Ended")] },
         "Ends an agent's connection.",
     )
-    .refusing(RESULT),
+    .refusing(RESULT)
+}
+
+/// The address of all tools; another name than `all` is refused by the handlers, which know the names.
+const TOOLSET_PATH: &str = "/mcp/x/{toolset}";
+
+pub(crate) const ROUTES: &[Route] = &[
+    posting("/mcp"),
+    streaming("/mcp"),
+    ending("/mcp"),
+    posting(TOOLSET_PATH),
+    streaming(TOOLSET_PATH),
+    ending(TOOLSET_PATH),
     Route::get(
         "/mcp/manifest.json",
         run!(Public manifest::get),
         &[returns(Map(&Any), "The manifest")],
-        "What agents find at /mcp: version, transport, revisions of the protocol, tools.",
+        "What agents find at /mcp: version, transport, revisions of the protocol, tools, and where all of them are listed.",
     ),
 ];
 
@@ -97,11 +118,12 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// Revisions of the protocol that begin with `initialize`, the newest first.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// `POST /mcp`.
+/// `POST /mcp` and `POST /mcp/x/{toolset}`.
 async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    if let Err(refusal) = admitted(&shell, &req) {
-        return Ok(refusal.render(&Value::Null));
-    }
+    let toolset = match admitted(&shell, &req) {
+        Ok(toolset) => toolset,
+        Err(refusal) => return Ok(refusal.render(&Value::Null)),
+    };
     let peer = household(req.client(&shell));
     let base = req.base(&shell);
     let (hit, headers) = (req.hit, req.headers);
@@ -126,7 +148,7 @@ async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
         headers.get(&AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(query::bearer);
     let credential = credential.map(str::to_owned);
     let (session, version) = (text(&SESSION), text(&VERSION));
-    let asked = Asked { shell, hit, session, version, credential, base };
+    let asked = Asked { shell, hit, toolset, session, version, credential, base };
     Ok(match message {
         Message::Response => accepted(),
         Message::Notification { method, params } => {
@@ -157,9 +179,9 @@ async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     })
 }
 
-/// `GET /mcp`: the event stream that the transport expects. Nothing but signs of life are sent on it.
+/// `GET` of the same: the event stream that the transport expects. Nothing but signs of life are sent on it.
 async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let opened = admitted(&shell, &req).and_then(|()| {
+    let opened = admitted(&shell, &req).and_then(|_| {
         let session = known(&shell, req.header(&SESSION))?;
         shell.agents.stream(session).ok_or_else(error::unknown_session)
     });
@@ -172,9 +194,9 @@ async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     })
 }
 
-/// `DELETE /mcp`.
+/// `DELETE` of the same.
 async fn delete(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let closed = admitted(&shell, &req).and_then(|()| {
+    let closed = admitted(&shell, &req).and_then(|_| {
         let session = known(&shell, req.header(&SESSION))?;
         shell.agents.close(session);
         Ok(())
@@ -185,10 +207,11 @@ async fn delete(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     })
 }
 
-/// Refuses pages of foreign origins before any work is done.
-fn admitted(shell: &Shell, req: &Req) -> Result<(), Refusal> {
+/// Refuses pages of foreign origins, and unknown toolsets, before any work is done.
+fn admitted(shell: &Shell, req: &Req) -> Result<Toolset, Refusal> {
     check_origin(&req.headers, &shell.config.allowed_origins)
-        .map_err(|e| Refusal::new(Kind::Denied, e.message))
+        .map_err(|e| Refusal::new(Kind::Denied, e.message))?;
+    Toolset::asked(req.param("toolset"), &req.headers)
 }
 
 /// The connection that a request belongs to.
@@ -225,6 +248,8 @@ struct Asked {
     shell: Arc<Shell>,
     /// The request that brought it.
     hit: Arc<Hit>,
+    /// The tools that are listed.
+    toolset: Toolset,
     session: Option<String>,
     version: Option<String>,
     credential: Option<String>,
@@ -259,7 +284,7 @@ impl Asked {
         }
         match method {
             "ping" => Ok(json!({})),
-            "tools/list" => Ok(tool::list()),
+            "tools/list" => Ok(tool::list(self.toolset)),
             "tools/call" => self.call(Some((session, id)), params).await,
             _ => match self.resources(method, &params).await {
                 Some(told) => told,
@@ -278,7 +303,7 @@ impl Asked {
         modern::check(method, &params, headers)?;
         match method {
             "server/discover" => Ok(modern::discover()),
-            "tools/list" => Ok(tool::list()),
+            "tools/list" => Ok(tool::list(self.toolset)),
             "tools/call" => self.call(None, params).await,
             _ => match self.resources(method, &params).await {
                 Some(told) => told,
@@ -300,70 +325,6 @@ impl Asked {
             },
             _ => return None,
         })
-    }
-
-    /// Runs a tool: on a connection, or for a request that stands alone.
-    async fn call(
-        &self,
-        connection: Option<(&str, &Value)>,
-        params: Value,
-    ) -> Result<Value, Refusal> {
-        let invalid = |text: &str| Refusal::new(Kind::Params, text);
-        let name = params.get("name").and_then(Value::as_str);
-        let name = name.ok_or_else(|| invalid("tools/call needs params.name as a text"))?;
-        let tool = TOOLS.iter().find(|t| t.name == name).ok_or_else(|| {
-            let names: Vec<&str> = TOOLS.iter().map(|t| t.name).collect();
-            let shown: String = name.chars().take(80).collect();
-            let text = format!("there is no tool {shown:?}; there are {}", names.join(", "));
-            Refusal::new(Kind::UnknownTool, text)
-        })?;
-        let arguments = match params.get("arguments") {
-            None | Some(Value::Null) => json!({}),
-            Some(Value::Object(map)) => Value::Object(map.clone()),
-            Some(_) => return Err(invalid("params.arguments of tools/call has to be an object")),
-        };
-        let access = self.shell.service.identity.access_version();
-        let who = self.caller()?;
-        let caller = who.clone();
-        let agents = &self.shell.agents;
-        let guard = match (connection, who.user()) {
-            (Some((session, id)), user) => {
-                if let Some(user) = user {
-                    agents.prove(session, user);
-                }
-                agents.begin(session, id)?
-            }
-            (None, Some(user)) => agents.begin_alone(user)?,
-            (None, None) => return Err(no_credential()),
-        };
-        // A client that hangs up has withdrawn a call that stands alone.
-        let _withdrawn = connection.is_none().then(|| guard.stopped().drop_guard());
-        let service = Arc::clone(&self.shell.service);
-        let call = Call { service, who, arguments, base: self.base.clone() };
-        let before = self.shell.config.before_tool;
-        let time = self.shell.config.tool_time;
-        let work = async move {
-            if let Some(before) = before {
-                before(tool.name).await;
-            }
-            (tool.run)(call).await
-        };
-        // A connection that is lost does not stop the tool: the transport says so.
-        let run = self.shell.tasks.spawn(async move {
-            let stopped = guard.stopped();
-            let work = AssertUnwindSafe(within(time, work));
-            tokio::select! {
-                biased;
-                () = stopped.cancelled() => {
-                    Err(Refusal::new(Kind::Cancelled, "the call was cancelled by its client"))
-                }
-                done = work.catch_unwind() => Ok(done.map_err(drop)),
-            }
-        });
-        let done = run.await.map_err(|e| Refusal::new(Kind::Internal, e.to_string()))??;
-        // A caller who was logged out meanwhile is not told what the tool found.
-        self.shell.service.identity.require_access_since(&caller, access).map_err(checked)?;
-        tool::result(tool.name, done)
     }
 
     /// Whose credential it is: checked at every call, and never because of a known connection.
@@ -409,18 +370,6 @@ fn checked(error: impl Into<ServiceError>) -> Refusal {
     }
 }
 
-/// `work`, or that its time is over.
-async fn within(
-    time: Duration,
-    work: impl Future<Output = Result<Outcome, ToolError>>,
-) -> Result<Outcome, ToolError> {
-    let over = || {
-        let text = format!("the tool took longer than {} seconds; ask for less", time.as_secs());
-        ToolError::Refused(Refusal::new(Kind::Timeout, text))
-    };
-    tokio::time::timeout(time, work).await.unwrap_or_else(|_| Err(over()))
-}
-
 fn accepted() -> Reply {
     let mut reply = Response::new(Bytes::new());
     *reply.status_mut() = StatusCode::ACCEPTED;
@@ -460,28 +409,6 @@ impl Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn a_tool_that_takes_too_long_is_ended_and_told_so() {
-        assert_eq!(limits::TOOL_CALL_SECS_MAX, 60);
-        for in_time in [true, false] {
-            let work = async {
-                if !in_time {
-                    std::future::pending::<()>().await;
-                }
-                Ok(Outcome::Text("done".to_owned()))
-            };
-            let began = tokio::time::Instant::now();
-            match within(Duration::from_millis(200), work).await {
-                Ok(_) => assert!(in_time),
-                Err(ToolError::Refused(r)) => {
-                    assert!(!in_time && r.kind == Kind::Timeout);
-                    assert!(began.elapsed() >= Duration::from_millis(200));
-                }
-                Err(ToolError::Failed(e)) => unreachable!("{e}"),
-            }
-        }
-    }
 
     #[test]
     fn a_check_that_fails_never_allows() {

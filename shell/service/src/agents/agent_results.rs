@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use graphlume_cypher::NumberIds;
 use graphlume_engine::{ParsedQuery, QueryAnswer};
 use graphlume_gfql::Query;
 use graphlume_gfql::wire::{Binding, Op};
@@ -13,6 +14,7 @@ use graphlume_types::limits::{
 };
 use serde_json::{Map, Value, json};
 
+use super::number_ids::number_operations;
 use crate::error::ServiceError;
 use crate::queries::QueryOutput;
 use crate::sessions::collections::refusal;
@@ -20,14 +22,17 @@ use crate::sessions::collections::refusal;
 /// Functions after which a result has the columns that the query names.
 const PROJECTIONS: [&str; 6] = ["select", "with_", "return_", "group_by", "distinct", "unwind"];
 
-/// The query of a text, and whether it names the columns of its result.
-pub(crate) fn parse_query(text: &str) -> Result<(ParsedQuery, bool), ServiceError> {
+/// The query of a text, in which texts of digits find `ids`, and whether it names the columns of its result.
+pub(crate) fn parse_query(
+    text: &str,
+    ids: &NumberIds,
+) -> Result<(ParsedQuery, bool), ServiceError> {
     if !text.trim_start().starts_with(['[', '{']) {
-        let text = graphlume_cypher::parse_text(text)?;
+        let text = graphlume_cypher::parse_text_with(text, ids)?;
         let projects = text.rows().is_some();
         return Ok((ParsedQuery::Cypher(Arc::new(text), Map::new()), projects));
     }
-    let value: Value = serde_json::from_str(text).map_err(|e| {
+    let mut value: Value = serde_json::from_str(text).map_err(|e| {
         refusal(
             "invalid-json",
             format!(
@@ -36,6 +41,7 @@ pub(crate) fn parse_query(text: &str) -> Result<(ParsedQuery, bool), ServiceErro
             ),
         )
     })?;
+    number_operations(&mut value, ids);
     let query = graphlume_gfql::parse(&value)?;
     let projects = projects(&query);
     Ok((ParsedQuery::Gfql(Arc::new(query), None), projects))
@@ -204,6 +210,7 @@ mod tests {
 
     #[test]
     fn json_and_cypher_are_told_apart_and_projections_noticed() {
+        let parse_query = |text: &str| parse_query(text, &NumberIds::default());
         let kind = |text: &str| match parse_query(text) {
             Ok((ParsedQuery::Gfql(..), projects)) => {
                 if projects {

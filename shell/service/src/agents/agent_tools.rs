@@ -12,8 +12,8 @@ use graphlume_types::limits::{COLUMNS_MAX, TOOL_COLUMNS_MAX};
 use serde_json::{Value, json};
 
 use super::agent_results::{answer_json, parse_query};
+use super::number_ids::BoundColumns;
 use super::{Agents, Live};
-use crate::datasets;
 use crate::error::ServiceError;
 use crate::queries::QueryOutput;
 use crate::sessions::collections::refusal;
@@ -99,14 +99,9 @@ impl Agents {
 
     /// Which columns make the graph: a query needs their names.
     fn bindings_line(&self, live: &Live, graph: &GraphFacts) -> Option<String> {
-        let found = datasets::find(&self.ctx.data, &live.dataset.to_string()).ok()?;
-        let (node, edge) = found.encodings();
-        let of = |side: &Value, role: &str| side["bindings"][role].as_str().map(str::to_owned);
-        let id = of(&node, "node").filter(|_| !graph.node_columns.is_empty());
-        let id = id.unwrap_or_else(|| "id".to_owned());
-        let (source, destination) = (of(&edge, "source")?, of(&edge, "destination")?);
+        let BoundColumns { node, source, destination } = self.bound_columns(live, graph)?;
         Some(format!(
-            "graph columns: node id {id:?}, edge source {source:?}, edge destination {destination:?}"
+            "graph columns: node id {node:?}, edge source {source:?}, edge destination {destination:?}"
         ))
     }
 
@@ -129,7 +124,7 @@ impl Agents {
     }
 
     /// Answers a query over the graph that a session shows. `text` is JSON of operations or a Let, or one
-    /// Cypher query.
+    /// Cypher query; texts of digits in it find ids that are numbers.
     ///
     /// # Errors
     /// [`ServiceError::Query`] for a query that is refused.
@@ -140,7 +135,8 @@ impl Agents {
         text: &str,
         output: QueryOutput,
     ) -> Result<Value, ServiceError> {
-        let (ask, projects) = parse_query(text)?;
+        let ids = self.number_ids(live).await;
+        let (ask, projects) = parse_query(text, &ids)?;
         let request = QueryRequest {
             drawn: true,
             others: self.queries.others_of(who, &ask)?,

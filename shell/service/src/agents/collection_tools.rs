@@ -7,6 +7,7 @@ use graphlume_storage::CollectionRec;
 use graphlume_types::Notice;
 use serde_json::{Value, json};
 
+use super::number_ids::number_operations;
 use super::{Agents, Live};
 use crate::error::ServiceError;
 use crate::sessions::collections::{self, Background, Collections, refusal};
@@ -38,7 +39,7 @@ pub struct CollectionChange {
 }
 
 impl Agents {
-    /// Makes a collection, paints it in every open page and tells what it holds.
+    /// Makes a collection, in whose expression texts of digits find ids that are numbers, paints it in every open page and tells what it holds.
     ///
     /// # Errors
     /// An expression that is refused; a name, colour or palette that makes no sense; a full disk.
@@ -52,7 +53,8 @@ impl Agents {
             collections::checked_description(new.description.as_deref().unwrap_or(""))?;
         let Coloring { color: node_color, palette, notices } =
             coloring(new.node_color.as_deref(), new.palette.as_deref())?;
-        let expr = collections::expression(&new.gfql_operations)?;
+        let mut expr = collections::expression(&new.gfql_operations)?;
+        number_operations(&mut expr, &self.number_ids(live).await);
         let rule = Arc::new(collections::rule_of(&expr, true)?);
         let found = self.ctx.engine.evaluate_collection(live.target(), Arc::clone(&rule)).await??;
         let count = found.count();

@@ -3,6 +3,7 @@
 mod agent_results;
 mod agent_tools;
 mod collection_tools;
+mod number_ids;
 
 use std::sync::Arc;
 

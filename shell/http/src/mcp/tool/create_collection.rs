@@ -26,6 +26,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: true,
     destructive: true,
     schema,
+    example: r##"{"session_id":"ring","name":"High risk","gfql_operations":"[{\"type\":\"Node\",\"filter_dict\":{\"kind\":\"x\"}}]","node_color":"#ff4d6d"}"##,
     run,
 };
 

@@ -18,6 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: false,
     destructive: true,
     schema,
+    example: r##"{"session_id":"ring","collection_id":"0f8e2c"}"##,
     run,
 };
 

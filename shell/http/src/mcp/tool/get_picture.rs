@@ -34,6 +34,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: true,
     destructive: false,
     schema,
+    example: r##"{"session_id":"ring","width":1200,"height":800}"##,
     run,
 };
 

@@ -19,6 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: true,
     destructive: false,
     schema: only_session,
+    example: r##"{"session_id":"ring"}"##,
     run,
 };
 

@@ -23,6 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: true,
     destructive: false,
     schema,
+    example: r##"{}"##,
     run,
 };
 

@@ -1,5 +1,6 @@
-//! The tools: one file each, and one line in [`TOOLS`].
+//! The tools: one file each, and one line in [`FURTHER`].
 
+mod arguments;
 mod create_collection;
 mod delete_collection;
 mod get_picture;
@@ -25,6 +26,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::error::{Kind, Refusal};
+use super::toolset::Toolset;
+pub(super) use arguments::told;
 
 /// A tool.
 pub(super) struct Tool {
@@ -39,14 +42,15 @@ pub(super) struct Tool {
     destructive: bool,
     /// JSON schema of the arguments.
     schema: fn() -> Value,
+    /// Arguments of a right call, as JSON: what a refusal of wrong ones shows.
+    example: &'static str,
     pub(super) run: fn(Call) -> BoxFuture<'static, Result<Outcome, ToolError>>,
 }
 
-/// Every tool, in the order in which they are listed.
-pub(super) static TOOLS: &[&Tool] = &[
+/// The tools of the specification, which every client is shown, in their order.
+static TOOLS: &[&Tool] = &[
     &list_sessions::TOOL,
     &get_session_info::TOOL,
-    &get_picture::TOOL,
     &query_graph::TOOL,
     &create_collection::TOOL,
     &list_collections::TOOL,
@@ -56,8 +60,26 @@ pub(super) static TOOLS: &[&Tool] = &[
     &reset_collections::TOOL,
 ];
 
+/// Further tools, for clients that ask for all.
+static FURTHER: &[&Tool] = &[&get_picture::TOOL];
+
+/// Every tool, in the order in which they are listed.
+pub(super) fn every() -> impl Iterator<Item = &'static Tool> {
+    TOOLS.iter().chain(FURTHER).copied()
+}
+
+/// The tools that a toolset lists.
+fn listed(toolset: Toolset) -> impl Iterator<Item = &'static Tool> {
+    let more = match toolset {
+        Toolset::Default => 0,
+        Toolset::All => FURTHER.len(),
+    };
+    every().take(TOOLS.len() + more)
+}
+
 /// One call of a tool.
 pub(super) struct Call {
+    pub(super) tool: &'static Tool,
     pub(super) service: Arc<Service>,
     pub(super) who: Principal,
     pub(super) arguments: Value,
@@ -94,14 +116,7 @@ impl From<ServiceError> for ToolError {
 impl Call {
     /// The arguments.
     fn arguments<T: DeserializeOwned>(&mut self) -> Result<T, ToolError> {
-        let mut arguments = self.arguments.take();
-        if let Value::Object(map) = &mut arguments {
-            // Models write null for what they leave out.
-            map.retain(|_, value| !value.is_null());
-        }
-        serde_json::from_value(arguments).map_err(|e| {
-            ToolError::Refused(Refusal::new(Kind::Params, format!("invalid arguments: {e}")))
-        })
+        arguments::read(self.tool, self.arguments.take()).map_err(ToolError::Refused)
     }
 
     /// The session of a tool that takes nothing else, if the caller may do this with it.
@@ -117,9 +132,14 @@ impl Call {
     }
 }
 
+/// The names of the tools that a toolset lists.
+pub(super) fn names(toolset: Toolset) -> Vec<&'static str> {
+    listed(toolset).map(|t| t.name).collect()
+}
+
 /// The result of `tools/list`.
-pub(super) fn list() -> Value {
-    let tools = TOOLS.iter().map(|t| {
+pub(super) fn list(toolset: Toolset) -> Value {
+    let tools = listed(toolset).map(|t| {
         let whose = match t.access {
             ToolAccess::Read => "Open to anyone who may view the dataset.",
             ToolAccess::Owner => "Only for the person who has the visualization open.",
@@ -270,8 +290,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_tools_have_complete_schemas_and_say_whose_they_are() {
-        let listed = list();
+    fn tools_have_complete_schemas_and_say_whose_they_are() {
+        let listed = list(Toolset::All);
         let tools = listed["tools"].as_array().unwrap();
         let names: Vec<&str> = tools.iter().map(|t| t["name"].as_str().unwrap()).collect();
         assert_eq!(
@@ -279,15 +299,21 @@ mod tests {
             [
                 "list_sessions",
                 "get_session_info",
-                "get_picture",
                 "query_graph",
                 "create_collection",
                 "list_collections",
                 "update_collection",
                 "delete_collection",
                 "reorder_collections",
-                "reset_collections"
+                "reset_collections",
+                "get_picture",
             ]
+        );
+        let nine = list(Toolset::Default);
+        assert_eq!(
+            nine["tools"].as_array().unwrap()[..],
+            tools[..9],
+            "as the specification has them"
         );
         for tool in tools {
             let schema = &tool["inputSchema"];

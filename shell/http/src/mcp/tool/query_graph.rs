@@ -27,6 +27,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: true,
     destructive: false,
     schema,
+    example: r##"{"session_id":"ring","gfql_operations":"MATCH (n) RETURN count(n) AS n","output_type":"nodes"}"##,
     run,
 };
 

@@ -19,6 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: true,
     destructive: false,
     schema,
+    example: r##"{"session_id":"ring","order":["0f8e2c"]}"##,
     run,
 };
 

@@ -16,6 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: true,
     destructive: true,
     schema: only_session,
+    example: r##"{"session_id":"ring"}"##,
     run,
 };
 

@@ -20,6 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     idempotent: true,
     destructive: false,
     schema,
+    example: r##"{"session_id":"ring","collection_id":"0f8e2c","name":"Low risk"}"##,
     run,
 };
 
