@@ -94,7 +94,7 @@ const fn ending(path: &'static str) -> Route {
     .refusing(RESULT)
 }
 
-/// The address of all tools; another name than `all` is refused by the handlers, which know the names.
+/// The address of a toolset; the handlers know the names that there are, and refuse others.
 const TOOLSET_PATH: &str = "/mcp/x/{toolset}";
 
 pub(crate) const ROUTES: &[Route] = &[
