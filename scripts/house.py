@@ -27,6 +27,10 @@ GIVEN_UP = [
 ]
 
 
+# Casts that change a value without a word.
+CASTS = ("cast_possible_truncation", "cast_possible_wrap", "cast_precision_loss", "cast_sign_loss")
+
+
 def sources():
     """Rust files of the product: without tests, generated code and the tests' own crates."""
     for path in sorted(ROOT.glob("**/*.rs")):
@@ -165,6 +169,23 @@ def against_the_order(crate, order):
     return edges, up
 
 
+def open_casts():
+    """Files through which users' values pass that leave casts between kinds of numbers to whoever writes them."""
+    found = []
+    for line in (ROOT / "scripts" / "house_values.txt").read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        path = ROOT / line
+        if not path.is_file():
+            found.append(f"{line}: there is no such file")
+            continue
+        code = without_tests(path.read_text())
+        denied = re.search(r"#!\[deny\(([^)]*)\)\]", code)
+        found += [f"{line}: clippy::{lint} is not denied" for lint in CASTS if not denied or lint not in denied.group(1)]
+        found += [f"{line}: {use.group()}" for use in re.finditer(r"#!?\[(?:allow|expect)\([^\]]*cast_\w+", code)]
+    return found
+
+
 def main():
     shows = "--list" in sys.argv[1:]
     failed = False
@@ -209,6 +230,7 @@ def main():
     report("values told apart by an address as a number", "queries", addresses, 0)
     report("thresholds that tests have of their own", "queries", tests, 0)
     report("enums of scalars", "values of queries", values, 1)
+    report("casts without a name", "scripts/house_values.txt", open_casts(), 0)
     report("names that were given up", "scripts/house_names.txt", names, 0)
     sys.exit(1 if failed else 0)
 

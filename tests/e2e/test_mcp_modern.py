@@ -81,7 +81,7 @@ def test_a_request_needs_nothing_that_came_before(server, alone, page):
     assert {"tools", "resources"} <= set(told["capabilities"])
     lists = [nobody.result("tools/list") for _ in range(3)]
     assert [t["name"] for t in lists[0]["tools"]] == TOOLS and lists[0] == lists[1] == lists[2], "in one order"
-    assert (lists[0]["ttlMs"], lists[0]["cacheScope"]) == (3_600_000, "public")
+    assert (lists[0]["ttlMs"], lists[0]["cacheScope"]) == (3_600_000, "private"), "a header chooses the tools"
     assert nobody.result("resources/templates/list")["resourceTemplates"] == []
     here = {"session_id": page.session}
     assert page.session in [s["session_id"] for s in alone.call("list_sessions")["sessions"]]

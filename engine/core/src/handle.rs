@@ -418,8 +418,7 @@ impl EngineHandle {
         self.call(cmd::positions::Positions { target: target.into(), epoch }).await
     }
 
-    /// What was subtracted from the coordinates of the data where they are far from zero: a position and this is a place of
-    /// the data.
+    /// What was subtracted from the coordinates of the data: a position and this is a place of the data.
     ///
     /// # Errors
     /// [`EngineError::NotLoaded`] before the first positions.

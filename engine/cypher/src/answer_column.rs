@@ -1,5 +1,12 @@
 //! Columns of answers: the plainest Arrow type that holds each value of a column as it is.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;

@@ -1,5 +1,12 @@
 //! Columns of the graph's tables, read as values of the language.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
@@ -9,6 +16,7 @@ use arrow_schema::{DataType, IntervalUnit};
 use graphlume_graph::Distinct;
 use graphlume_graph::canon::{Canon, Column};
 use graphlume_store::made;
+use graphlume_types::number::nanos_u32;
 
 use crate::value::Value;
 use crate::value::temporal::{Duration, Temporal, zoned_of};
@@ -99,7 +107,7 @@ impl ColumnReader {
             Kind::Interval => self.interval(row),
             Kind::List => self.elements(row).map_or(Value::NULL, |list| {
                 let cells = Self::of_array(&list);
-                let all = 0..list.len() as u32;
+                let all = (0..).take(list.len());
                 Value::list(cells.map_or_else(Vec::new, |c| all.map(|i| c.value(i)).collect()))
             }),
             Kind::Struct => self.members(row),
@@ -144,7 +152,7 @@ impl ColumnReader {
                     _ => Temporal::LocalDateTime(s, ns),
                 }),
                 Some(Canon::Span(s, ns)) => {
-                    let d = Duration { seconds: s, nanos: ns as i32, ..Duration::default() };
+                    let d = Duration { seconds: s, nanos: ns.cast_signed(), ..Duration::default() };
                     Value::Duration(Arc::new(d))
                 }
                 Some(Canon::Clock(ns)) => {
@@ -163,7 +171,7 @@ impl ColumnReader {
             months: i64::from(v.months),
             days: i64::from(v.days),
             seconds: v.nanoseconds.div_euclid(1_000_000_000),
-            nanos: v.nanoseconds.rem_euclid(1_000_000_000) as i32,
+            nanos: nanos_u32(v.nanoseconds).cast_signed(),
         };
         Value::Duration(Arc::new(d))
     }

@@ -182,10 +182,9 @@ fn plain(value: &Value) -> String {
     match value {
         Value::Scalar(Scalar::Text(v)) => v.to_string(),
         Value::Scalar(Scalar::Int(v)) => v.to_string(),
-        Value::Scalar(Scalar::UInt(v)) => v.to_string(),
         Value::Scalar(Scalar::Float(v)) => v.to_string(),
         Value::Scalar(Scalar::Bool(v)) => v.to_string(),
-        _ => String::new(),
+        _ => value.as_whole().map_or_else(String::new, |v| v.to_string()),
     }
 }
 

@@ -4,9 +4,18 @@
 //! what has parts (lists, maps, nodes, edges), and where the languages differ about scalars, the difference has a name
 //! here: see [`Mixed`].
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+
+use graphlume_types::number::{nearest_f64, nearest_f64_of_u64, saturating_i64, saturating_u64};
 
 use crate::temporal::Temporal;
 
@@ -54,7 +63,10 @@ impl Scalar {
     #[must_use]
     #[inline]
     pub const fn uint(v: u64) -> Self {
-        if v <= i64::MAX as u64 { Self::Int(v as i64) } else { Self::UInt(v) }
+        match 0_i64.checked_add_unsigned(v) {
+            Some(v) => Self::Int(v),
+            None => Self::UInt(v),
+        }
     }
 
     /// A whole number; `None` for what neither an `i64` nor a `u64` holds.
@@ -128,8 +140,8 @@ impl Scalar {
     #[inline]
     pub const fn as_f64(&self) -> Option<f64> {
         match self {
-            Self::Int(v) => Some(*v as f64),
-            Self::UInt(v) => Some(*v as f64),
+            Self::Int(v) => Some(nearest_f64(*v)),
+            Self::UInt(v) => Some(nearest_f64_of_u64(*v)),
             Self::Float(v) => Some(*v),
             _ => None,
         }
@@ -235,7 +247,7 @@ impl Scalar {
             Self::Int(v) => v.hash(state),
             Self::UInt(v) => v.hash(state),
             Self::Float(v) => {
-                let (whole, unsigned) = (*v as i64, *v as u64);
+                let (whole, unsigned) = (saturating_i64(*v), saturating_u64(*v));
                 if int_float(whole, *v) == Some(Ordering::Equal) {
                     whole.hash(state);
                 } else if uint_float(unsigned, *v) == Some(Ordering::Equal) {
@@ -265,7 +277,10 @@ fn int_float(a: i64, b: f64) -> Option<Ordering> {
         return Some(Ordering::Greater);
     }
     let whole = b.trunc();
-    Some(a.cmp(&(whole as i64)).then(0.0_f64.partial_cmp(&(b - whole)).unwrap_or(Ordering::Equal)))
+    Some(
+        a.cmp(&saturating_i64(whole))
+            .then(0.0_f64.partial_cmp(&(b - whole)).unwrap_or(Ordering::Equal)),
+    )
 }
 
 /// The order of an unsigned integer and a float, exactly; NaN has none.
@@ -279,7 +294,7 @@ fn uint_float(a: u64, b: f64) -> Option<Ordering> {
     }
     let whole = b.trunc();
     let rest = 0.0_f64.partial_cmp(&(b - whole))?;
-    Some(a.cmp(&(whole as u64)).then(rest))
+    Some(a.cmp(&saturating_u64(whole)).then(rest))
 }
 
 impl From<bool> for Scalar {

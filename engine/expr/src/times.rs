@@ -1,5 +1,12 @@
 //! Columns of times: of values that a query made, the Arrow type that holds each of them exactly.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::sync::Arc;
 
 use arrow_array::types::{

@@ -1,9 +1,18 @@
 //! Tests of an expression or a brush, checked against the column and made a predicate of the query engine.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use graphlume_expr::{Cmp, ErrorCode, QueryError, Scalar};
 use graphlume_gfql::moment;
 use graphlume_graph::canon::Column;
 use graphlume_store::filter::{Pattern, Predicate, TextTest};
+
+use graphlume_types::number::{nanos_u32, saturating_i64, saturating_i128};
 
 use crate::column::{Cells, ColumnKind};
 use crate::expr::{Literal, Test};
@@ -34,8 +43,8 @@ struct Bound {
 impl Bound {
     fn of_float(v: f64) -> Self {
         // Far beyond every 64-bit integer the answer is the same.
-        const FAR: f64 = (1_u128 << 100) as f64;
-        Self { floor: v.floor().clamp(-FAR, FAR) as i128, exact: v.fract() == 0.0 }
+        const FAR: f64 = 1_267_650_600_228_229_401_496_703_205_376.0;
+        Self { floor: saturating_i128(v.floor().clamp(-FAR, FAR)), exact: v.fract() == 0.0 }
     }
 
     /// Ticks of a moment.
@@ -61,7 +70,10 @@ fn ints_between(low: i128, high: i128) -> Predicate {
     if low <= least && high >= most {
         return Predicate::NotNull;
     }
-    let within = |v: i128| Scalar::Int(v.clamp(least, most) as i64);
+    let within = |v: i128| {
+        let end = if v < 0 { i64::MIN } else { i64::MAX };
+        Scalar::Int(i64::try_from(v).unwrap_or(end))
+    };
     Predicate::Between(within(low), within(high), true)
 }
 
@@ -163,13 +175,13 @@ fn bound(cells: &Cells, value: &Literal) -> Result<Bound, QueryError> {
     let (seconds, nanos) = match &value.value {
         Scalar::Text(text) => moment(text).map_err(|e| e.field(&cells.name))?,
         Scalar::Int(millis) => {
-            (millis.div_euclid(1_000), millis.rem_euclid(1_000) as u32 * 1_000_000)
+            (millis.div_euclid(1_000), nanos_u32(millis.rem_euclid(1_000) * 1_000_000))
         }
         // A float of today's milliseconds is exact to less than a microsecond. Far beyond 64 bits the cast saturates, and
         // no date is there.
         Scalar::Float(millis) => {
-            let micros = (millis * 1e3).round() as i64;
-            (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000) as u32 * 1_000)
+            let micros = saturating_i64((millis * 1e3).round());
+            (micros.div_euclid(1_000_000), nanos_u32(micros.rem_euclid(1_000_000) * 1_000))
         }
         _ => {
             let hint =

@@ -1,5 +1,12 @@
 //! Names to columns: filters of one table, checked against its types and ready to test rows.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::sync::Arc;
 
 use arrow_array::Array;

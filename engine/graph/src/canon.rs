@@ -4,6 +4,13 @@
 //! representation is one class, instants (dates and timestamps of every unit) are one class. Classes never
 //! match each other: integer 1 is not the text "1" and not `true`. NaN counts as null.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{
@@ -12,6 +19,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use graphlume_table::TextColumn;
+use graphlume_types::number::{bits_u64, nanos_u32, saturating_i64, saturating_u64};
 
 /// The canonical form of one id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,9 +83,9 @@ pub fn of_f64(v: f64) -> Option<Canon<'static>> {
         return None;
     }
     Some(if v.fract() == 0.0 && (MIN..MAX).contains(&v) {
-        Canon::Int(v as i64)
+        Canon::Int(saturating_i64(v))
     } else if v.fract() == 0.0 && (MAX..2.0 * MAX).contains(&v) {
-        Canon::UInt(v as u64)
+        Canon::UInt(saturating_u64(v))
     } else {
         Canon::Float(v.to_bits())
     })
@@ -108,7 +116,11 @@ impl Column {
                 let ints = int64(array)?;
                 // A value beyond 64 bits became null in the cast and must not lose its identity.
                 if ints.null_count() == array.null_count() {
-                    Self::Int(ints)
+                    return Ok(Self::Int(ints));
+                }
+                let naturals = arrow_cast::cast(array, &D::UInt64)?;
+                if naturals.null_count() == array.null_count() {
+                    Self::UInt(naturals.as_primitive::<UInt64Type>().clone())
                 } else {
                     Self::Compound(rendered(array))
                 }
@@ -193,7 +205,7 @@ impl Column {
 
 fn split(ticks: i64, per_second: i64) -> (i64, u32) {
     let nanos = ticks.rem_euclid(per_second) * (1_000_000_000 / per_second);
-    (ticks.div_euclid(per_second), nanos as u32)
+    (ticks.div_euclid(per_second), nanos_u32(nanos))
 }
 
 const fn per_second(unit: TimeUnit) -> i64 {
@@ -238,7 +250,7 @@ impl Hasher {
     #[must_use]
     #[inline]
     pub const fn int(self, v: i64) -> u64 {
-        graphlume_types::hash::mix64(v as u64 ^ self.seed)
+        graphlume_types::hash::mix64(bits_u64(v) ^ self.seed)
     }
 
     /// The hash of a canonical value.
@@ -251,9 +263,9 @@ impl Hasher {
             Canon::Bool(v) => fold(u64::from(*v) ^ self.seed, K3),
             Canon::Text(v) => self.bytes(v.as_bytes()),
             Canon::Bytes(v) => self.bytes(v) ^ K1,
-            Canon::Instant(s, ns) => fold(*s as u64 ^ self.seed, u64::from(*ns) ^ K1),
-            Canon::Span(s, ns) => fold(*s as u64 ^ self.seed, u64::from(*ns) ^ K2),
-            Canon::Clock(ns) => fold(*ns as u64 ^ self.seed, K3),
+            Canon::Instant(s, ns) => fold(bits_u64(*s) ^ self.seed, u64::from(*ns) ^ K1),
+            Canon::Span(s, ns) => fold(bits_u64(*s) ^ self.seed, u64::from(*ns) ^ K2),
+            Canon::Clock(ns) => fold(bits_u64(*ns) ^ self.seed, K3),
             Canon::Compound(v) => self.bytes(v.as_bytes()) ^ K2,
         }
     }
@@ -296,9 +308,9 @@ const K2: u64 = 0xE703_7ED1_A0B4_28DB;
 const K3: u64 = 0x8EBC_6AF0_9C88_C6E3;
 
 #[inline]
-const fn fold(a: u64, b: u64) -> u64 {
-    let p = a as u128 * b as u128;
-    p as u64 ^ (p >> 64) as u64
+fn fold(a: u64, b: u64) -> u64 {
+    let (low, high) = a.carrying_mul(b, 0);
+    low ^ high
 }
 
 #[inline]

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::bind::{Cx, ENCODING_IGNORED, NOT_SHOWN, Side, value_word};
 use crate::labels::cut;
+use crate::map;
 use crate::mapping::number;
 
 /// Rows that are drawn.
@@ -27,6 +28,20 @@ pub(crate) fn rows(cx: &mut Cx<'_>) -> Vec<Value> {
         }
     }
     Vec::new()
+}
+
+/// What lies under the edges: axes, the map of the world, and the origin of the places where it is not zero.
+pub(crate) fn underlay(
+    cx: &Cx<'_>,
+    axes: Value,
+    positions: Option<&Vec<[f32; 2]>>,
+    origin: [f64; 2],
+) -> Value {
+    let mut underlay = json!({"axes": axes, "map": map::map_of(cx, positions)});
+    if origin != [0.0; 2] {
+        underlay["origin"] = json!(origin);
+    }
+    underlay
 }
 
 /// The rows of one encoding; a notice and `None` where it has no list of rows.

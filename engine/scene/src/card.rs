@@ -1,7 +1,14 @@
 //! What is shown about one element.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use graphlume_graph::Graph;
-use graphlume_table::{Table, cell_json, cell_text};
+use graphlume_table::{Table, cell_json, cell_text, keep_digits};
 use serde_json::{Value, json};
 
 use crate::bind::{Cx, Source};
@@ -24,7 +31,9 @@ fn properties(table: &Table, row: usize) -> Vec<Value> {
         .collect()
 }
 
-fn short(value: Value) -> Value {
+fn short(mut value: Value) -> Value {
+    // Cards are for pages, whose numbers are doubles.
+    keep_digits(&mut value);
     match value {
         Value::String(s) if s.len() > VALUE_CHARS_MAX => Value::String(cut(&s, VALUE_CHARS_MAX)),
         Value::Array(_) | Value::Object(_) => {

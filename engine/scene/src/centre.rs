@@ -3,6 +3,14 @@
 //! A float of 32 bits has 24 bits for a coordinate, so that the milliseconds since 1970 have a step of two minutes. What
 //! is drawn is where nodes lie to each other: an origin is subtracted in 64 bits, and added where coordinates leave again.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
+use graphlume_types::number::{nearest_f32, nearest_f64_of_len, saturating_usize};
 use graphlume_types::{Notice, note};
 use rayon::prelude::*;
 
@@ -33,7 +41,7 @@ impl Places {
         let origin =
             [0, 1].map(|c| if around_zero { 0.0 } else { origin_of(axis(c), exact.len()) });
         let place = |exact: &[f64; 2]| {
-            let at = [exact[0] - origin[0], exact[1] - origin[1]].map(|v| v as f32);
+            let at = [exact[0] - origin[0], exact[1] - origin[1]].map(nearest_f32);
             // A coordinate beyond the floats is no place either.
             if at.iter().all(|v| v.is_finite()) { at } else { [f32::NAN; 2] }
         };
@@ -46,20 +54,24 @@ impl Places {
 /// Numbers in 32 bits, centred where that keeps them apart; of these no origin is kept.
 pub(crate) fn centred(all: &[f64]) -> Vec<f32> {
     let origin = origin_of(all.iter().copied(), all.len());
-    all.iter().map(|v| (v - origin) as f32).collect()
+    all.iter().map(|v| nearest_f32(v - origin)).collect()
 }
 
 /// The origin of an axis: zero, or the middle of most coordinates where these are far from zero and lose bits there. It is
 /// a multiple of a power of two, so that whole numbers stay whole.
 fn origin_of(all: impl Iterator<Item = f64> + Clone, len: usize) -> f64 {
     let known = |v: &f64| v.is_finite();
-    if !all.clone().filter(known).any(|v| f64::from(v as f32) != v) {
+    if !all.clone().filter(known).any(|v| f64::from(nearest_f32(v)) != v) {
         return 0.0;
     }
     let mut sample: Vec<f64> = all.step_by((len / SAMPLE_MAX).max(1)).filter(known).collect();
     sample.sort_unstable_by(f64::total_cmp);
     // Of three nodes none can be told to be the odd one.
-    let cut = if sample.len() < 4 { 0 } else { ((CUT * sample.len() as f64) as usize).max(1) };
+    let cut = if sample.len() < 4 {
+        0
+    } else {
+        saturating_usize(CUT * nearest_f64_of_len(sample.len())).max(1)
+    };
     let (Some(low), Some(high)) = (sample.get(cut), sample.get(sample.len().wrapping_sub(1 + cut)))
     else {
         return 0.0;

@@ -227,20 +227,11 @@ pub fn build(
     explain(&mut legend, [opacity, edge_opacity], &icons);
     let listed = [painted.listed.as_ref(), edge.as_ref().and_then(|e| e.listed.as_ref())];
     legend::extend(&mut cx, &mut legend, listed, &icons);
-    let mut axes = axes::rows(&mut cx);
-    let places = measure::positions(&mut cx, axes.iter().any(axes::is_ring));
-    let (positions, origin) = match places {
-        Some(places) => (Some(places.at), places.origin),
-        None => (None, [0.0; 2]),
-    };
-    axes.iter_mut().for_each(|row| axes::centre(row, origin));
+    let (positions, origin, axes) = placed(&mut cx);
     let Sized { wire, importance, .. } = sized.among(positions.as_deref());
     let depths = depth::depths(&mut cx);
     let edges_named = edges_named(&mut cx);
-    let mut underlay = json!({"axes": axes, "map": map::map_of(&cx, positions.as_ref())});
-    if origin != [0.0; 2] {
-        underlay["origin"] = json!(origin);
-    }
+    let underlay = axes::underlay(&cx, axes, positions.as_ref(), origin);
     undrawn::tell(&mut cx);
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
@@ -262,6 +253,18 @@ pub fn build(
         colors_by_community,
         notices: cx.notices,
     })
+}
+
+/// Bound places, what was subtracted from them, and the rows of axes among them.
+fn placed(cx: &mut Cx<'_>) -> (Option<Vec<[f32; 2]>>, [f64; 2], Value) {
+    let mut rows = axes::rows(cx);
+    let places = measure::positions(cx, rows.iter().any(axes::is_ring));
+    let (positions, origin) = match places {
+        Some(places) => (Some(places.at), places.origin),
+        None => (None, [0.0; 2]),
+    };
+    rows.iter_mut().for_each(|row| axes::centre(row, origin));
+    (positions, origin, rows.into())
 }
 
 /// Colours of nodes: as bound, by a column `type`, by communities, or, while these are not known, by degree; and whether

@@ -1,10 +1,18 @@
 //! One cell of any type, as text for people and as JSON for the page.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, TimeUnit};
+use graphlume_types::number::saturating_usize;
 use serde_json::Value;
 
 /// Display text of `row`; `None` when it is null. Lists and structs are rendered, binary is hexadecimal,
@@ -68,7 +76,7 @@ fn resolve(array: &dyn Array, row: usize) -> Option<(&dyn Array, usize)> {
             }
             let dictionary = array.as_any_dictionary();
             let key = crate::to_f64(&dictionary.keys().slice(row, 1))?.first().copied()?;
-            resolve(dictionary.values().as_ref(), key as usize)
+            resolve(dictionary.values().as_ref(), saturating_usize(key))
         }
         DataType::RunEndEncoded(ends, _) => match ends.data_type() {
             DataType::Int16 => run::<Int16Type>(array, row),

@@ -4,6 +4,7 @@
 //! for display and for encodings, and [`TextColumn`] reads every string representation alike.
 
 mod cell;
+mod doubles;
 mod error;
 mod extend;
 mod hypergraph;
@@ -15,6 +16,7 @@ mod text;
 mod zone;
 
 pub use cell::{cell_json, cell_text};
+pub use doubles::keep_digits;
 pub use error::TableError;
 pub use extend::shape;
 pub use hypergraph::{

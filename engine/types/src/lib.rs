@@ -17,6 +17,7 @@ pub mod id;
 pub mod limits;
 pub mod nearest;
 pub mod notice;
+pub mod number;
 pub mod settings;
 pub mod stage;
 pub mod tuning;

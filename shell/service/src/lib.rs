@@ -55,6 +55,7 @@ pub use graphlume_identity::{
     Bootstrap, Caller, FIRST_USERNAME, Identity, IdentityError, LinkLogin, LinkSettings, Principal,
     SignedIn, admin,
 };
+pub use graphlume_table::keep_digits;
 pub use graphlume_workers::{ParsersHealth, WorkerConfig};
 pub use health::{Component, Health, RecordCounts};
 pub use listing::PageRequest;

@@ -1,5 +1,12 @@
 //! Ids that are written as texts of digits where a column of whole numbers holds them.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::borrow::Cow;
 
 use graphlume_expr::{Cmp, Scalar};
@@ -30,8 +37,8 @@ impl NumberIds {
 
 /// The number that a text says: as a number is written, without a sign `+`, zeros before it or spaces.
 fn number(text: &str) -> Option<Scalar> {
-    let number = text.parse::<i64>().ok()?;
-    (number.to_string() == text).then_some(Scalar::Int(number))
+    let number = text.parse::<i128>().ok()?;
+    if number.to_string() == text { Scalar::of_whole(number) } else { None }
 }
 
 /// A constant with numbers in the place of texts of digits.

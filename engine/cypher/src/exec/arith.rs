@@ -1,8 +1,16 @@
 //! Arithmetic, and access to elements.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::sync::Arc;
 
 use graphlume_expr::Scalar;
+use graphlume_types::number::nearest_f64;
 
 use crate::ast::Binary;
 use crate::error::{Res, type_error, value_error};
@@ -62,22 +70,10 @@ pub(super) fn binary(view: &GraphView, op: Binary, a: &Value, b: &Value) -> Res<
     }
     let range = || value_error("the result is out of the range of time");
     Ok(match (op, a, b) {
-        (
-            Binary::Add,
-            V::Scalar(Scalar::Text(_)),
-            V::Scalar(
-                Scalar::Text(_)
-                | Scalar::Int(_)
-                | Scalar::UInt(_)
-                | Scalar::Float(_)
-                | Scalar::Bool(_),
-            ),
-        )
-        | (
-            Binary::Add,
-            V::Scalar(Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_) | Scalar::Bool(_)),
-            V::Scalar(Scalar::Text(_)),
-        ) => {
+        (Binary::Add, V::Scalar(Scalar::Text(_)), V::Scalar(other))
+        | (Binary::Add, V::Scalar(other), V::Scalar(Scalar::Text(_)))
+            if matches!(other, Scalar::Text(_)) || other.is_number_or_bool() =>
+        {
             // Concatenation doubles at most, so what is held stays bounded.
             V::text(text_of(view, a) + &text_of(view, b))
         }
@@ -135,7 +131,7 @@ fn integers(op: Binary, a: i64, b: i64) -> Res<Value> {
         Binary::Div | Binary::Mod if b == 0 => return Err(value_error("division by zero")),
         Binary::Div => a.checked_div(b),
         Binary::Mod => a.checked_rem(b).or(Some(0)),
-        _ => return Ok(Value::float((a as f64).powf(b as f64))),
+        _ => return Ok(Value::float(nearest_f64(a).powf(nearest_f64(b)))),
     };
     result.map(Value::int).ok_or_else(overflow)
 }

@@ -1,10 +1,18 @@
 //! Comparisons of a column with a constant, without making a value of the cell.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::cmp::Ordering;
 
 use arrow_array::Array;
 use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::canon::Column;
+use graphlume_types::number::exact_f64;
 
 use super::Exec;
 use crate::column_reader::ColumnReader;
@@ -34,10 +42,11 @@ pub(super) fn order_of(
         (Column::UInt(a), Value::Scalar(Scalar::UInt(v))) if row < a.len() => {
             Some(a.is_valid(row).then(|| a.value(row).cmp(v)))
         }
-        // Integers of this size are floats too.
-        (Column::Float(a), Value::Scalar(Scalar::Int(v))) if row < a.len() && v.abs() < 1 << 53 => {
+        // Of an integer that is a float too.
+        (Column::Float(a), Value::Scalar(Scalar::Int(v))) if row < a.len() => {
+            let v = exact_f64(*v)?;
             let cell = if a.is_valid(row) { a.value(row) } else { f64::NAN };
-            Some(cell.partial_cmp(&(*v as f64)))
+            Some(cell.partial_cmp(&v))
         }
         _ => None,
     }

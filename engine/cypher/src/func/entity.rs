@@ -1,5 +1,15 @@
 //! Functions of nodes, relationships and paths, and conversions.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
+use graphlume_types::number::{
+    exact_i64, exact_u64, nearest_f64, nearest_f64_of_u64, saturating_len,
+};
 use std::sync::Arc;
 
 use graphlume_expr::Scalar;
@@ -80,7 +90,7 @@ pub(super) const TABLE: &[Function] = &[
     }),
     f!("length", 1..=1, &[Ty::PATH], Ty::INT, |_, args| match arg(args, 0) {
         Value::Scalar(Scalar::Null) => Ok(Value::NULL),
-        Value::Path(p) => Ok(Value::int(p.edges.len() as i64)),
+        Value::Path(p) => Ok(Value::int(saturating_len(p.edges.len()))),
         other => Err(wrong("length", "a path", other)),
     }),
     f!("coalesce", 1..=255, &[Ty::ANY], Ty::ANY, |_, args| {
@@ -129,12 +139,9 @@ fn id(view: &GraphView, args: &[Value]) -> Res<Value> {
 
 /// A float without its fraction, when that fits.
 fn truncated(v: f64) -> Value {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    match v.trunc() {
-        v if (-LIMIT..LIMIT).contains(&v) => Value::int(v as i64),
-        v if (LIMIT..2.0 * LIMIT).contains(&v) => Value::uint(v as u64),
-        _ => Value::NULL,
-    }
+    let whole = v.trunc();
+    let natural = || exact_u64(whole).map(Value::uint);
+    exact_i64(whole).map(Value::int).or_else(natural).unwrap_or_default()
 }
 
 /// `None` for a value of a kind that has no integer.
@@ -158,8 +165,8 @@ fn to_integer(v: &Value) -> Option<Value> {
 fn to_float(v: &Value) -> Option<Value> {
     Some(match v {
         Value::Scalar(Scalar::Null) => Value::NULL,
-        Value::Scalar(Scalar::Int(v)) => Value::float(*v as f64),
-        Value::Scalar(Scalar::UInt(v)) => Value::float(*v as f64),
+        Value::Scalar(Scalar::Int(v)) => Value::float(nearest_f64(*v)),
+        Value::Scalar(Scalar::UInt(v)) => Value::float(nearest_f64_of_u64(*v)),
         Value::Scalar(Scalar::Float(v)) => Value::float(*v),
         Value::Scalar(Scalar::Text(text)) => {
             text.trim().parse().ok().map_or(Value::NULL, Value::float)

@@ -1,6 +1,13 @@
 //! Three relations: equality (unknown where null is involved), comparability of `<`, and the total
 //! order of ORDER BY, whose equivalence also is that of DISTINCT and of grouping.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 

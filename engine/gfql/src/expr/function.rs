@@ -1,7 +1,15 @@
 //! Functions of expressions.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use super::value::Cell;
 use graphlume_expr::{ErrorCode, QueryError, Scalar, nearest};
+use graphlume_types::number::saturating_len;
 
 /// Functions and how many arguments they take at least and at most; coalesce takes any number.
 const FUNCTIONS: &[(&str, usize, usize)] = &[
@@ -127,7 +135,7 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
         ("properties", Cell::Map(_)) | ("nodes" | "relationships", Cell::List(_)) => {
             args[0].clone()
         }
-        ("length", Cell::List(items)) => Cell::int(items.len() as i64),
+        ("length", Cell::List(items)) => Cell::int(saturating_len(items.len())),
         ("split", Cell::Scalar(Scalar::Text(whole))) => match &args[1] {
             Cell::Scalar(Scalar::Text(by)) if by.is_empty() => {
                 Cell::List(whole.chars().map(|c| Cell::string(c.to_string())).collect())
@@ -137,8 +145,8 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
             }
             _ => return Err(wrong()),
         },
-        ("size", Cell::Scalar(Scalar::Text(t))) => Cell::int(t.chars().count() as i64),
-        ("size", Cell::List(items)) => Cell::int(items.len() as i64),
+        ("size", Cell::Scalar(Scalar::Text(t))) => Cell::int(saturating_len(t.chars().count())),
+        ("size", Cell::List(items)) => Cell::int(saturating_len(items.len())),
         ("abs", Cell::Scalar(Scalar::Int(v))) => Cell::int(v.checked_abs().ok_or_else(wrong)?),
         ("abs" | "tointeger", Cell::Scalar(Scalar::UInt(v))) => Cell::Scalar(Scalar::uint(*v)),
         ("abs", _) => Cell::float(number()?.abs()),
@@ -148,7 +156,8 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
         ("round", _) => match args.get(1) {
             None => Cell::float((number()? + 0.5).floor()),
             Some(Cell::Scalar(Scalar::Int(places))) => {
-                let scale = 10_f64.powi((*places).clamp(-300, 300) as i32);
+                let places = i32::try_from(*places).unwrap_or(i32::MAX).clamp(-300, 300);
+                let scale = 10_f64.powi(places);
                 // The ties go away from zero.
                 Cell::float((number()? * scale).round() / scale)
             }

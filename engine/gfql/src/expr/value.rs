@@ -1,5 +1,12 @@
 //! Values of expressions, read from columns and written to columns.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -14,6 +21,7 @@ use graphlume_graph::canon::{Canon, Column};
 
 use graphlume_types::CancelToken;
 use graphlume_types::limits::COLUMN_KEYS_MAX;
+use graphlume_types::number::{nearest_f64, nearest_f64_of_u64};
 
 use super::entity::Entity;
 
@@ -104,15 +112,15 @@ impl Reader {
                         Cell::string(bytes.iter().map(|b| format!("{b:02x}")).collect::<String>())
                     }
                     Some(Canon::Int(v)) if whole => Cell::int(v),
-                    Some(Canon::Int(v)) => Cell::float(v as f64),
+                    Some(Canon::Int(v)) => Cell::float(nearest_f64(v)),
                     Some(Canon::UInt(v)) if whole => Cell::Scalar(Scalar::uint(v)),
-                    Some(Canon::UInt(v)) => Cell::float(v as f64),
+                    Some(Canon::UInt(v)) => Cell::float(nearest_f64_of_u64(v)),
                     Some(Canon::Float(bits)) => Cell::float(f64::from_bits(bits)),
                     Some(Canon::Bool(v)) => Cell::bool(v),
                     Some(Canon::Text(v) | Canon::Compound(v)) => Cell::string(v),
                     Some(Canon::Instant(s, ns)) => Cell::Scalar(Scalar::instant(s, ns)),
                     Some(Canon::Span(s, 0)) => Cell::int(s),
-                    Some(Canon::Span(s, ns)) => Cell::float(s as f64 + f64::from(ns) / 1e9),
+                    Some(Canon::Span(s, ns)) => Cell::float(nearest_f64(s) + f64::from(ns) / 1e9),
                     Some(Canon::Clock(ns)) => {
                         let ns = ns.rem_euclid(86_400_000_000_000);
                         Cell::Scalar(Scalar::Temporal(Temporal::LocalTime(ns)))

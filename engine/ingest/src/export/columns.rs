@@ -1,5 +1,12 @@
 //! Tables as Parquet: the columns of a row group are encoded by all threads.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::io::Write;
 
 use arrow_array::{ArrayRef, RecordBatch};

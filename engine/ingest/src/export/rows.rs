@@ -1,6 +1,13 @@
 //! Rows as text: a writer for each column of a block, and blocks of rows that are rendered by all threads and written or
 //! sent in their order.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io::{self, Write};

@@ -1,6 +1,13 @@
 //! Timestamps of 96 bits, as Spark, Impala and older pandas write them: days and nanoseconds, which reach beyond 64 bits of
 //! nanoseconds. A column is read in the finest unit that holds all its values.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;

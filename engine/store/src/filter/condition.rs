@@ -1,5 +1,13 @@
 //! Tests of rows as the conditions that another device than the CPU evaluates: the same rows pass, to the last one.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
+use graphlume_types::number::exact_f64_of_u64;
 use std::sync::Arc;
 
 use graphlume_expr::{Cmp, Constant, JobTest, Scalar};
@@ -133,10 +141,7 @@ fn constant(value: &Scalar) -> Option<Constant> {
         Scalar::Bool(v) => Some(Constant::Int(i64::from(*v))),
         Scalar::Int(v) => Some(Constant::Int(*v)),
         // One that is no float equals no cell, neither of integers nor of floats.
-        Scalar::UInt(v) => {
-            let float = *v as f64;
-            (float as u128 == u128::from(*v)).then_some(Constant::Float(float))
-        }
+        Scalar::UInt(v) => exact_f64_of_u64(*v).map(Constant::Float),
         Scalar::Float(v) if !v.is_nan() => Some(Constant::Float(*v)),
         _ => None,
     }

@@ -1,9 +1,17 @@
 //! Membership in long lists: a lookup for each cell instead of a comparison with each value.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use std::collections::HashSet;
 
 use graphlume_expr::{Constant, Scalar, Temporal};
 use graphlume_graph::canon::{Canon, of_f64};
+use graphlume_types::number::exact_f64_of_u64;
 
 use crate::filter::Predicate;
 
@@ -95,10 +103,7 @@ impl Members {
         let constant = |number: &Number| match number {
             Number::Int(v) => Some(Constant::Int(*v)),
             // No cell of integers equals it, and one of floats where it is a float to the last bit.
-            Number::UInt(v) => {
-                let float = *v as f64;
-                (float as u128 == u128::from(*v)).then_some(Constant::Float(float))
-            }
+            Number::UInt(v) => exact_f64_of_u64(*v).map(Constant::Float),
             Number::Float(bits) => Some(Constant::Float(f64::from_bits(*bits))),
         };
         self.numbers.iter().filter_map(constant).collect()

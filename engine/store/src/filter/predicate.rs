@@ -1,5 +1,13 @@
 //! Tests of one cell. A null answers nothing but the tests for null.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
+use graphlume_types::number::saturating_i128;
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -253,13 +261,13 @@ fn int_float(a: i128, b: f64) -> Option<Ordering> {
         return None;
     }
     // Beyond 2^100 no 64-bit integer can be, so the sign decides.
-    const FAR: f64 = (1_u128 << 100) as f64;
+    const FAR: f64 = 1_267_650_600_228_229_401_496_703_205_376.0;
     if b.abs() >= FAR {
         return Some(if b > 0.0 { Ordering::Less } else { Ordering::Greater });
     }
     let whole = b.trunc();
     let fraction = 0.0.partial_cmp(&(b - whole)).unwrap_or(Ordering::Equal);
-    Some(a.cmp(&(whole as i128)).then(fraction))
+    Some(a.cmp(&saturating_i128(whole)).then(fraction))
 }
 
 /// The order of two cells of one kind; `None` when they are of different kinds.

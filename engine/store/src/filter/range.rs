@@ -1,7 +1,15 @@
 //! Comparisons of numbers as intervals, so that a column is tested without a look at each cell's kind.
 
+#![deny(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss
+)]
+
 use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::canon::Column;
+use graphlume_types::number::exact_f64;
 
 use crate::filter::Predicate;
 
@@ -121,7 +129,7 @@ fn at_most(v: &Scalar, closed: bool) -> Option<i64> {
 /// A number as a double, when that loses nothing.
 fn exact(v: &Scalar) -> Option<f64> {
     match v {
-        Scalar::Int(v) if v.unsigned_abs() <= 1 << 53 => Some(*v as f64),
+        Scalar::Int(v) => exact_f64(*v),
         Scalar::Float(v) if !v.is_nan() => Some(*v),
         _ => None,
     }

@@ -107,9 +107,9 @@ pub(super) fn complete(method: &str, mut result: Value) -> Value {
     result["resultType"] = json!("complete");
     result["_meta"] = json!({ META_SERVER: manifest::server_info() });
     let kept = match method {
-        "server/discover" | "tools/list" | "resources/templates/list" => {
-            Some((limits::PUBLIC_TTL_MS, "public"))
-        }
+        "server/discover" | "resources/templates/list" => Some((limits::PUBLIC_TTL_MS, "public")),
+        // A header says which tools are listed, and shared caches need not look at it.
+        "tools/list" => Some((limits::PUBLIC_TTL_MS, "private")),
         // Datasets come and go, and differ by account.
         "resources/list" | "resources/read" => Some((0, "private")),
         _ => None,

@@ -63,8 +63,8 @@ fn fault(tool: &Tool, schema: &Value, arguments: &Value) -> Option<String> {
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         return Some(format!("{} takes no argument {shown:?}; it takes {known}", tool.name));
     }
-    let required = schema["required"].as_array()?.iter().filter_map(Value::as_str);
-    for name in required.filter(|name| !given.contains_key(*name)) {
+    let mut required = schema["required"].as_array()?.iter().filter_map(Value::as_str);
+    if let Some(name) = required.find(|name| !given.contains_key(*name)) {
         let expected = expected(&properties[name]);
         return Some(format!("{name} is missing; it has to be {expected}"));
     }

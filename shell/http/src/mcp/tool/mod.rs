@@ -19,7 +19,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use graphlume_engine::EngineError;
-use graphlume_service::{Live, Principal, Service, ServiceError, ToolAccess};
+use graphlume_service::{Live, Principal, Service, ServiceError, ToolAccess, keep_digits};
 use graphlume_types::{Code, Coded};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -185,24 +185,6 @@ pub(super) fn result(
             out["isError"] = json!(true);
             Ok(out)
         }
-    }
-}
-
-/// Writes whole numbers beyond 2^53 as texts of their digits: most clients read numbers of JSON as doubles, which have no place
-/// for the last of these digits, and an id with another digit is another node.
-fn keep_digits(value: &mut Value) {
-    /// The largest whole number up to which a double holds all.
-    const DOUBLE_MAX: u64 = 1 << 53;
-    match value {
-        Value::Number(n) => {
-            let size = n.as_u64().or_else(|| n.as_i64().map(i64::unsigned_abs));
-            if size.is_some_and(|size| size > DOUBLE_MAX) {
-                *value = Value::String(n.to_string());
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(keep_digits),
-        Value::Object(members) => members.values_mut().for_each(keep_digits),
-        Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
 
