@@ -15,7 +15,6 @@ use crate::hues::{self, HUES, OTHER, RAMP};
 use crate::icons::{self, IconLayer, Place};
 use crate::labels::{Labels, candidates, context, cut};
 use crate::legend;
-use crate::map;
 use crate::measure::{self, Measured};
 use crate::paint::{self, Painted};
 use crate::sizes::{Sized, size_entry, sizes};
