@@ -7,6 +7,7 @@ import json
 import re
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -205,3 +206,16 @@ def test_coordinates_that_32_bits_cannot_tell_apart_are_said(alice):
         "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}}).json()["data"]
     [said] = [n for n in counted(alice, made["dataset_id"])["notices"] if n["slug"] == "positions-fall-together"]
     assert said["count"] == 2 and "subtract an origin" in said["text"], said
+
+
+def test_a_text_cell_of_a_workbook_stays_text_where_text_is_demanded(alice):
+    book = openpyxl.Workbook()
+    for row in (["s", "d", "a"], ["x", "y", "007"], ["y", "x", "012"]):
+        book.active.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    for options, want in (({"dtype": {"a": "str"}}, ["007", "012"]), ({}, [7, 12])):
+        record = alice.file(out.getvalue(), "xlsx", parser_options=options)
+        dataset = alice.dataset([record["file_id"]])
+        rows = answer(alice, dataset, "MATCH ()-[e]->() RETURN e.a AS a ORDER BY a").json()
+        assert [row["a"] for row in rows] == want

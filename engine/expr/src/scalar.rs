@@ -311,6 +311,13 @@ impl From<Option<bool>> for Scalar {
 
 #[cfg(test)]
 mod tests {
+    #![allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "numbers of tests are small"
+    )]
     use super::*;
 
     const FAR: i64 = 1 << 53;

@@ -100,6 +100,13 @@ fn of_unit<'v, T: ArrowTimestampType>(
 
 #[cfg(test)]
 mod tests {
+    #![allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "numbers of tests are small"
+    )]
     use arrow_schema::{DataType, TimeUnit};
 
     use super::*;

@@ -32,7 +32,7 @@ mod assemble;
 mod cell_error;
 pub(crate) mod cells;
 mod column;
-mod column_types;
+pub(crate) mod column_types;
 mod dialect;
 mod digits;
 mod encoding;

@@ -8,6 +8,7 @@
 
 mod biff;
 mod column;
+mod demanded;
 mod grid;
 mod package;
 #[cfg(test)]
@@ -27,12 +28,13 @@ use crate::format::{FormatSpec, ZIP, by_signature};
 use crate::options::{OptionInfo, OptionKind, Options, on};
 use crate::{Format, IngestError, ParseCx, Parsed, Stage};
 use column::Cell;
-use grid::{Area, Grid, Layout};
+use grid::{Area, Grid, Layout, Told};
 
 /// Cells between two looks at the cancel token.
 const CELLS_PER_CHECK: u64 = 65_536;
 
 const OPTIONS: &[OptionInfo] = &[
+    on("dtype", OptionKind::Json),
     on("header", OptionKind::IntOrText),
     on("na_values", OptionKind::List),
     on("names", OptionKind::List),
@@ -69,20 +71,20 @@ pub fn parse(
     options: Options<'_>,
     cx: &ParseCx,
 ) -> Result<Parsed, IngestError> {
-    let (layout, picks) = (Layout::new(options)?, picks(options)?);
+    let (layout, picks) = (Layout::new(format, options)?, picks(options)?);
     let read = || match format {
         Format::Xls => read_xls(bytes, picks.as_deref(), &layout, cx),
         _ => read_xlsx(bytes, picks.as_deref(), &layout, cx),
     };
-    let tables = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+    let (tables, told) = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(IngestError::malformed(format, "the workbook contradicts itself; save it again"))
     })?;
     Ok(Parsed {
         tables,
         agent_name: None,
         agent_version: None,
-        warnings: Vec::new(),
-        cut: Vec::new(),
+        warnings: told.warnings,
+        cut: told.cut,
         misread: Vec::new(),
     })
 }
@@ -153,7 +155,8 @@ fn choose(
     Ok(chosen)
 }
 
-type Tables = Vec<(String, Table)>;
+/// The tables of a workbook, and what is said of them.
+type Read = (Vec<(String, Table)>, Told);
 
 /// The tables of the sheets that `fill` reads.
 fn tables(
@@ -161,22 +164,22 @@ fn tables(
     asked_for: bool,
     layout: &Layout,
     mut fill: impl FnMut(&str) -> Result<Grid, IngestError>,
-) -> Result<Tables, IngestError> {
+) -> Result<Read, IngestError> {
     let mut out = Vec::with_capacity(names.len());
-    let mut first = None;
+    let (mut told, mut first) = (Told::default(), None);
     for name in names {
         let grid = fill(&name)?;
         if !grid.is_empty() || asked_for {
-            out.push((name.clone(), grid.into_table(layout, &name)?));
+            out.push((name.clone(), grid.into_table(layout, &name, &mut told)?));
         } else if first.is_none() {
             first = Some(name);
         }
     }
     if let (true, Some(name)) = (out.is_empty(), first) {
-        let table = Grid::default().into_table(layout, &name)?;
+        let table = Grid::default().into_table(layout, &name, &mut told)?;
         out.push((name, table));
     }
-    Ok(out)
+    Ok((out, told.of_all()))
 }
 
 fn read_xlsx(
@@ -184,7 +187,7 @@ fn read_xlsx(
     picks: Option<&[Pick]>,
     layout: &Layout,
     cx: &ParseCx,
-) -> Result<Tables, IngestError> {
+) -> Result<Read, IngestError> {
     package::check(bytes, cx)?;
     let bad = |e: calamine::XlsxError| {
         let message = format!("the workbook cannot be read: {}", one_line(e));
@@ -226,7 +229,7 @@ fn read_xls(
     picks: Option<&[Pick]>,
     layout: &Layout,
     cx: &ParseCx,
-) -> Result<Tables, IngestError> {
+) -> Result<Read, IngestError> {
     let bad = |e: XlsError| {
         let message = match e {
             XlsError::Password => {

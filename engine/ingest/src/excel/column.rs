@@ -206,7 +206,7 @@ impl Seen {
 }
 
 /// What a text stands for.
-enum Word {
+pub enum Word {
     Missing,
     Bool(bool),
     Int(Int),
@@ -214,7 +214,7 @@ enum Word {
     Text,
 }
 
-fn meaning(text: &str) -> Word {
+pub fn meaning(text: &str) -> Word {
     match text {
         _ if is_default_na(text.as_bytes()) => Word::Missing,
         "True" | "TRUE" | "true" => Word::Bool(true),
@@ -273,18 +273,25 @@ impl Column {
         }
     }
 
+    /// The cells of `rows`; texts in `na` are missing.
+    pub fn cells<'a>(
+        &'a self,
+        rows: std::ops::Range<usize>,
+        na: &'a [String],
+    ) -> impl Iterator<Item = Cell<'a>> {
+        rows.map(move |row| match self.cell(row) {
+            Cell::Text(text) if na.iter().any(|n| n == text) => Cell::Null,
+            cell => cell,
+        })
+    }
+
     /// The values of `rows`; texts in `na` are missing too.
     pub fn build(
         &self,
         rows: std::ops::Range<usize>,
         na: &[String],
     ) -> Result<ArrayRef, TooMuchText> {
-        let cells = || {
-            rows.clone().map(move |row| match self.cell(row) {
-                Cell::Text(text) if na.iter().any(|n| n == text) => Cell::Null,
-                cell => cell,
-            })
-        };
+        let cells = || self.cells(rows.clone(), na);
         let mut seen = Seen::default();
         cells().for_each(|cell| seen.note(cell));
         Ok(match seen.kind() {
@@ -333,7 +340,7 @@ fn double(cell: Cell<'_>) -> Option<f64> {
     }
 }
 
-fn boolean(cell: Cell<'_>) -> Option<bool> {
+pub fn boolean(cell: Cell<'_>) -> Option<bool> {
     match cell {
         Cell::Bool(v) => Some(v),
         Cell::Text(text) => match meaning(text) {
@@ -351,7 +358,7 @@ fn moment(cell: Cell<'_>) -> Option<i64> {
     }
 }
 
-fn texts<'a>(cells: impl Iterator<Item = Cell<'a>>) -> Result<StringArray, TooMuchText> {
+pub fn texts<'a>(cells: impl Iterator<Item = Cell<'a>>) -> Result<StringArray, TooMuchText> {
     let mut out = arrow_array::builder::StringBuilder::new();
     let (mut shown, mut total) = (String::new(), 0usize);
     for cell in cells {

@@ -10,9 +10,12 @@ use graphlume_types::limits::{CELL_BYTES_MAX, COLUMNS_MAX, WORKBOOK_CELLS_MAX};
 use serde_json::Value;
 
 use super::column::{Cell, Column, TooMuchText};
-use crate::IngestError;
+use super::demanded::{Misfit, demanded};
+use crate::csv::column_types::demands;
 use crate::decompress::Bound;
+use crate::demand::{self, Demand};
 use crate::options::Options;
+use crate::{Format, IngestError};
 
 /// What all sheets of a workbook may hold together.
 pub struct Area {
@@ -28,8 +31,31 @@ impl Area {
     }
 }
 
+/// What is said of a workbook.
+#[derive(Default)]
+pub struct Told {
+    /// Options without effect. Of several sheets, what is true of all.
+    pub warnings: Vec<String>,
+    /// Values that are not those of the file.
+    pub cut: Vec<String>,
+    sheets: usize,
+}
+
+impl Told {
+    /// What is left when all sheets are read.
+    pub fn of_all(mut self) -> Self {
+        let all = std::mem::take(&mut self.warnings);
+        let everywhere = |text: &String| all.iter().filter(|t| *t == text).count() >= self.sheets;
+        let mut seen = HashSet::new();
+        let kept = all.iter().filter(|t| seen.insert(t.as_str()) && everywhere(t));
+        self.warnings = kept.cloned().collect();
+        self
+    }
+}
+
 /// How a sheet is read.
 pub struct Layout {
+    format: Format,
     /// Row of the names, after the skipped ones; `None`: there is none.
     header: Option<usize>,
     names: Option<Vec<String>>,
@@ -37,11 +63,12 @@ pub struct Layout {
     rows_max: Option<usize>,
     usecols: Option<Vec<Value>>,
     na: Vec<String>,
+    dtype: Option<Value>,
 }
 
 impl Layout {
     /// The layout that the options describe.
-    pub fn new(options: Options<'_>) -> Result<Self, IngestError> {
+    pub fn new(format: Format, options: Options<'_>) -> Result<Self, IngestError> {
         let wrong = || IngestError::option("header", "must be a row from 0, or \"none\"");
         let header = match options.get("header") {
             // What `header=None` of pandas is in JSON.
@@ -52,12 +79,14 @@ impl Layout {
         };
         let count = |name| Ok::<_, IngestError>(options.count(name)?.map(|n| n.min(1 << 32)));
         Ok(Self {
+            format,
             header,
             names: options.texts("names")?,
             skip_rows: count("skiprows")?.and_then(small).unwrap_or(0),
             rows_max: count("nrows")?.and_then(small),
             usecols: options.list("usecols")?.cloned(),
             na: options.texts("na_values")?.unwrap_or_default(),
+            dtype: options.get("dtype").cloned(),
         })
     }
 }
@@ -129,14 +158,22 @@ impl Grid {
     }
 
     /// The table of a sheet.
-    pub fn into_table(mut self, layout: &Layout, sheet: &str) -> Result<Table, IngestError> {
+    pub fn into_table(
+        mut self,
+        layout: &Layout,
+        sheet: &str,
+        told: &mut Told,
+    ) -> Result<Table, IngestError> {
         if self.columns.len() > COLUMNS_MAX {
             return Err(TableError::TooManyColumns { columns: self.columns.len() }.into());
         }
         let header = layout.header.map(|row| row + layout.skip_rows);
         let first = header.map_or(layout.skip_rows, |row| row + 1).min(self.rows);
         let end = layout.rows_max.map_or(self.rows, |n| self.rows.min(first.saturating_add(n)));
-        let names = self.names(header, layout, sheet)?;
+        let (written, names) = self.names(header, layout, sheet)?;
+        let dtype = layout.dtype.as_ref();
+        let mut demands = demands(&names, &written, dtype, &mut told.warnings)?;
+        told.sheets += 1;
         let chosen = choose(&names, layout.usecols.as_deref())?;
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
         for (index, name) in names.into_iter().enumerate() {
@@ -145,8 +182,18 @@ impl Grid {
             if !chosen[index] {
                 continue;
             }
-            let array = column.build(first..end, &layout.na);
-            let array = array.map_err(|TooMuchText| too_much_text(sheet, index))?;
+            let array = match demands[index].take() {
+                None => {
+                    let array = column.build(first..end, &layout.na);
+                    array.map_err(|TooMuchText| too_much_text(sheet, index))?
+                }
+                Some(demand) => {
+                    let array = demanded(&column, first..end, &layout.na, &demand);
+                    let array =
+                        array.map_err(|e| e.told(layout.format, sheet, index, &name, &demand))?;
+                    demand::finish(layout.format, &name, &demand.then, array, &mut told.warnings)?
+                }
+            };
             fields.push(Field::new(name, array.data_type().clone(), true));
             arrays.push(array);
         }
@@ -157,12 +204,13 @@ impl Grid {
         Ok(Table::try_new(batch)?)
     }
 
+    /// The names as the header has them, and those that the columns get.
     fn names(
         &self,
         header: Option<usize>,
         layout: &Layout,
         sheet: &str,
-    ) -> Result<Vec<String>, IngestError> {
+    ) -> Result<(Vec<String>, Vec<String>), IngestError> {
         let count = self.columns.len();
         if let Some(names) = &layout.names {
             if names.len() != count {
@@ -170,9 +218,11 @@ impl Grid {
                     format!("has {} names, but sheet {sheet:?} has {count} columns", names.len());
                 return Err(IngestError::option("names", message));
             }
-            return Ok(names.clone());
+            return Ok((Vec::new(), names.clone()));
         }
-        let Some(header) = header else { return Ok((0..count).map(|i| i.to_string()).collect()) };
+        let Some(header) = header else {
+            return Ok((Vec::new(), (0..count).map(|i| i.to_string()).collect()));
+        };
         if header >= self.rows && count > 0 {
             let message = format!("sheet {sheet:?} has {} rows only", self.rows);
             return Err(IngestError::option("header", message));
@@ -185,8 +235,9 @@ impl Grid {
             blank[i] = name.is_empty();
             names.push(if blank[i] { format!("Unnamed: {i}") } else { name });
         }
+        let written = names.clone();
         number_repeats(&mut names, &blank);
-        Ok(names)
+        Ok((written, names))
     }
 }
 
@@ -242,6 +293,24 @@ fn letters(column: usize) -> String {
 fn too_large(message: String, row: u32, column: u32) -> IngestError {
     let column = Some(letters(column as usize));
     IngestError::TooLarge { message, row: Some(u64::from(row) + 1), column }
+}
+
+impl Misfit {
+    fn told(
+        self,
+        format: Format,
+        sheet: &str,
+        at: usize,
+        name: &str,
+        demand: &Demand,
+    ) -> IngestError {
+        match self {
+            Self::TooMuchText => too_much_text(sheet, at),
+            Self::Cell { row, text } => {
+                demand::misfit(format, name, row, &text, demand.kind.shown())
+            }
+        }
+    }
 }
 
 fn too_much_text(sheet: &str, column: usize) -> IngestError {

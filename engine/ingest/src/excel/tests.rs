@@ -81,14 +81,14 @@ fn rows(rows: &[&[&str]]) -> String {
     rows.iter().enumerate().map(|(i, cells)| row(i + 1, cells)).collect()
 }
 
-fn read_with(options: Value, bytes: Vec<u8>) -> Result<Tables, IngestError> {
+fn read_with(options: Value, bytes: Vec<u8>) -> Result<Vec<(String, Table)>, IngestError> {
     let options = options.as_object().unwrap().clone();
     let recipe = ParseSpec { options, ..ParseSpec::plain(Format::Xlsx) };
     let source = Source::Bytes(bytes.into());
     crate::parse(&recipe, &source, &ParseCx::default()).map(|p| p.tables)
 }
 
-fn read(bytes: Vec<u8>) -> Result<Tables, IngestError> {
+fn read(bytes: Vec<u8>) -> Result<Vec<(String, Table)>, IngestError> {
     read_with(json!({}), bytes)
 }
 
@@ -171,7 +171,8 @@ fn names_come_from_the_first_row() {
 #[test]
 fn empty_sheets_are_left_out_unless_there_is_nothing_else() {
     let some = rows(&[&["a"], &["#1"]]);
-    let names = |tables: Tables| tables.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
+    let names =
+        |tables: Vec<(String, Table)>| tables.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
     let three = book(&[("first", ""), ("second", &some), ("third", "")]);
     assert_eq!(names(read(three.clone()).unwrap()), ["second"]);
     let asked = read_with(json!({"sheet_name": ["third", 1]}), three.clone()).unwrap();
@@ -321,7 +322,7 @@ fn label(row: u16, column: u16, text: &str) -> Vec<u8> {
     record(0x0204, &content)
 }
 
-fn read_old(bytes: Vec<u8>) -> Result<Tables, IngestError> {
+fn read_old(bytes: Vec<u8>) -> Result<Vec<(String, Table)>, IngestError> {
     let source = Source::Bytes(bytes.into());
     crate::parse(&ParseSpec::plain(Format::Xls), &source, &ParseCx::default()).map(|p| p.tables)
 }
@@ -375,4 +376,44 @@ fn damaged_old_workbooks_are_errors_and_never_panics() {
     }
     let e = read_old(b"PK\x03\x04".to_vec()).unwrap_err();
     assert!(e.to_string().contains("xlsx"), "{e}");
+}
+
+#[test]
+fn a_demanded_type_holds_for_cells_of_a_sheet() {
+    let sheet = rows(&[
+        &["a", "b", "c", "d", "a"],
+        &["007", "#7.0", "@43831", "#1", "01"],
+        &["#7", "#2.5", "@43831.5", "TRUE", "NA"],
+        &["?1", "x", "", "#0", ""],
+    ]);
+    let read = |dtype: Value| read_with(json!({"dtype": dtype}), book(&[("S", &sheet)]));
+    let table = read(json!({"a": "str", "b": "str", "c": "datetime64[ns]", "d": "bool"}));
+    let table = table.unwrap().remove(0).1;
+    let got = |name| texts(&table, name).into_iter().map(Option::unwrap_or_default);
+    assert!(got("a").eq(["007", "7", "True"]));
+    assert!(got("b").eq(["7", "2.5", "x"]));
+    assert!(got("a.1").eq(["01", "", ""]), "what is demanded of a repeated name goes for all");
+    assert!(matches!(table.column("c").unwrap().data_type(), DataType::Timestamp(..)));
+    let bools = table.column("d").unwrap().as_boolean();
+    assert_eq!(bools.iter().collect::<Vec<_>>(), [Some(true), Some(true), Some(false)]);
+    let all = read(json!("str")).unwrap().remove(0).1;
+    assert_eq!(texts(&all, "c")[1].as_deref(), Some("2020-01-01 12:00:00"));
+    let e = read(json!({"b": "int64"})).unwrap_err();
+    assert!(e.to_string().contains("row 2 of the table, column \"b\": \"2.5\" is not"), "{e}");
+    let e = read(json!({"b": "Txt"})).unwrap_err();
+    assert_eq!((e.slug(), e.field()), ("invalid-option", Some("dtype")));
+    let small = read(json!({"d": "Int8", "a": "str"})).unwrap_err();
+    assert!(small.to_string().contains("column \"d\""), "a boolean is no Int8: {small}");
+}
+
+#[test]
+fn a_type_for_a_column_of_no_sheet_is_told_once() {
+    let (one, two) = (rows(&[&["a"], &["007"]]), rows(&[&["b"], &["008"]]));
+    let bytes = book(&[("S", &one), ("T", &two)]);
+    let options = json!({"dtype": {"a": "str", "b": "str", "c": "str"}});
+    let options = options.as_object().unwrap().clone();
+    let recipe = ParseSpec { options, ..ParseSpec::plain(Format::Xlsx) };
+    let parsed = crate::parse(&recipe, &Source::Bytes(bytes.into()), &ParseCx::default()).unwrap();
+    assert!(parsed.warnings.len() == 1 && parsed.warnings[0].contains("\"c\""), "{parsed:?}");
+    assert_eq!(texts(&parsed.tables[1].1, "b"), [Some("008".to_owned())]);
 }

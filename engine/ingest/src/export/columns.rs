@@ -8,6 +8,7 @@
 )]
 
 use std::io::Write;
+use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::FieldRef;
@@ -18,6 +19,8 @@ use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
 use rayon::prelude::*;
 
+use super::typed;
+
 /// Rows of a row group, which is in memory until it is written.
 const GROUP_ROWS: usize = if cfg!(test) { 10_000 } else { 1 << 20 };
 /// Rows that are encoded at a time, so that what is made of them on the way stays small.
@@ -26,10 +29,12 @@ const ROWS_AT_ONCE: usize = if cfg!(test) { 700 } else { 1 << 13 };
 /// Writes a table, Snappy-compressed.
 pub(super) fn write<W: Write + Send>(batch: &RecordBatch, out: &mut W) -> Result<()> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let writer = ArrowWriter::try_new(out, batch.schema(), Some(properties))?;
+    let schema = typed::schema(batch);
+    let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties))?;
     let (mut writer, groups) = writer.into_serialized_writer()?;
     for (number, from) in (0..batch.num_rows()).step_by(GROUP_ROWS).enumerate() {
         let rows = batch.slice(from, GROUP_ROWS.min(batch.num_rows() - from));
+        let rows = typed::rows(&rows, &schema)?;
         let leaves = groups.create_column_writers(number)?;
         let mut group = writer.next_row_group()?;
         for chunks in encoded(&rows, leaves)? {
@@ -74,8 +79,15 @@ fn encoded(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    #![allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "numbers of tests are small"
+    )]
     use std::sync::Arc;
 
     use arrow_array::builder::{Int64Builder, ListBuilder};

@@ -3,6 +3,7 @@
 mod columns;
 mod json;
 mod rows;
+mod typed;
 
 use std::fmt;
 use std::io::{Seek, Write};

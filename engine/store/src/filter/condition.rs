@@ -148,8 +148,15 @@ fn constant(value: &Scalar) -> Option<Constant> {
 }
 
 #[cfg(test)]
-#[allow(clippy::panic)]
 mod tests {
+    #![allow(clippy::panic)]
+    #![allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "numbers of tests are small"
+    )]
     use arrow_array::{BooleanArray, Float64Array, Int64Array};
     use graphlume_types::hash::h64;
 

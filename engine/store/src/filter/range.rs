@@ -137,6 +137,13 @@ fn exact(v: &Scalar) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "numbers of tests are small"
+    )]
     #![allow(clippy::unwrap_used)]
     use std::sync::Arc;
 
