@@ -138,7 +138,8 @@ def orc_nanoseconds(names):
 
 DOORS = {"arrow": arrow, "parquet": parquet, "orc": orc, "orc nanoseconds": orc_nanoseconds, "csv": as_csv, "json": as_json, "xlsx": xlsx, "xls": xls}
 # What a workbook holds is doubles; the digits beyond are lost before the file is written, by whoever wrote it.
-DIRECT = ["arrow", "parquet", "orc", "csv", "json"]
+BEYOND_WORKBOOKS = {"two_53_and_1", "two_63_less_1", "two_63_and_5", "two_64_less_1", "least_64", "end_of_dates", "far", "minus_zero",
+                    "digits_38", "fraction_38"}
 
 
 def open_session(api, dataset):
@@ -175,6 +176,9 @@ def judge(door, exit, names, got, notices):
     for name in names:
         found = [found_in(name, got[f"n{i}"].get(name)) for i in range(3)]
         want = wanted_of(door, name)
+        if want != wanted(name):
+            # The text of a float says the float.
+            found = [v if v is None else canon(float(v[1])) for v in found]
         if found == want:
             note(door, exit, name, "equal" if want == wanted(name) else "as pandas")
         elif said(notices, name):
@@ -247,6 +251,8 @@ def pictures(api, dataset, door, names, notices):
 def test_what_comes_in_by_a_file_comes_out(alice, door):
     names = [name for name, kind, *_ in VALUES if door != "orc" or kind not in (pa.uint64(), pa.timestamp("ns"))]
     names = names if door != "orc nanoseconds" else ["nanoseconds"]
+    if door in ("xlsx", "xls"):
+        names = [name for name in names if name not in BEYOND_WORKBOOKS]
     record = alice.file(DOORS[door](names), door.split()[0])
     assert record["is_valid"], record
     edges = alice.file(EDGES, "csv")["file_id"]
