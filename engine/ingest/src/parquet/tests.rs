@@ -198,7 +198,7 @@ fn timestamps_of_spark_keep_their_dates_in_the_finest_unit_that_holds_them() {
         let column = Arc::clone(parsed.tables[0].1.batch().column(0));
         let whole = arrow_cast::cast(&column, &DataType::Int64).unwrap();
         let whole: Int64Array = whole.as_any().downcast_ref::<Int64Array>().unwrap().clone();
-        (column.data_type().clone(), whole.iter().collect::<Vec<_>>(), parsed.warnings)
+        (column.data_type().clone(), whole.iter().collect::<Vec<_>>(), parsed.cut)
     };
     let parsed = |times: &[Option<(u32, u64)>]| parsed_of(times, false);
     let day = 86_400_i64;

@@ -281,9 +281,11 @@ mod tests {
                         truth,
                     },
                 };
-                let condition = test
-                    .condition(&mut |_| Some(0))
-                    .unwrap_or_else(|| panic!("{predicate:?} has a condition"));
+                let Some(condition) = test.condition(&mut |_| Some(0)) else {
+                    // No constant of a program is a whole number above those with a sign that no float equals.
+                    assert!(format!("{predicate:?}").contains("UInt"), "{predicate:?}");
+                    continue;
+                };
                 for row in 0..column.len() {
                     let wanted = predicate.holds(column.get(row).as_ref(), truth);
                     let met = meets(&condition, &column, row) == Some(true);

@@ -343,7 +343,8 @@ mod tests {
         for bad in ["", "red", "#fff", "aabbcc", "#aabbc", "#aabbccd", "#gggggg", "#aabbccddee"] {
             assert_eq!(slug(checked_color(bad)), "invalid-color", "{bad}");
         }
-        assert_eq!(checked_palette("viridIS").map_err(|e| e.slug()), Err("palette-not-found"));
+        assert_eq!(checked_palette("viridish").map_err(|e| e.slug()), Err("palette-not-found"));
+        assert_eq!(checked_palette("viridIS").unwrap(), "viridis");
         assert_eq!(checked_palette("ylgnbu").unwrap(), "YlGnBu");
     }
 
