@@ -93,7 +93,8 @@ fn is_dataset(obj_type: Option<&str>) -> Result<(), ServiceError> {
     Err(ServiceError::invalid("obj_type", message))
 }
 
-/// A right that a share gives to nobody: the mode `public` lets people view, and no more.
+/// The notice `sharing-without-effect` for a share with mode `public` and mode_action 20 (edit) or 30 (share): that mode lets
+/// everyone with the address view, and gives the right to edit or share to no account.
 pub(super) fn without_effect(privacy: &Privacy) -> Option<Notice> {
     if privacy.mode != PrivacyMode::Public || privacy.mode_action == "10" {
         return None;
