@@ -62,22 +62,25 @@ impl Store {
         })?;
         for chunk in old.chunks(CHUNK) {
             let chunk = chunk.to_vec();
-            let removed = self.exclusively(move |core| {
-                let mut removed = Vec::new();
+            let done = self.exclusively(move |core| {
+                let mut done = SweepReport::default();
                 for blob in chunk {
-                    // Another upload may have written the same content again a moment ago.
-                    let fresh = core.blobs.written_at(&blob).is_none_or(|at| at >= before);
-                    if !fresh && !core.meta.is_referenced(&blob)? {
+                    // A commit may have removed what its record left, another upload written the same content again.
+                    let Some(at) = core.blobs.written_at(&blob) else { continue };
+                    if at >= before || core.meta.is_referenced(&blob)? {
+                        done.kept += 1;
+                    } else {
                         core.blobs.remove(&blob)?;
-                        removed.push(blob.len);
+                        done.removed += 1;
+                        done.removed_bytes += blob.len;
                     }
                 }
-                Ok(removed)
+                Ok(done)
             })?;
-            report.removed += removed.len() as u64;
-            report.removed_bytes += removed.iter().sum::<u64>();
+            report.kept += done.kept;
+            report.removed += done.removed;
+            report.removed_bytes += done.removed_bytes;
         }
-        report.kept += old.len() as u64 - report.removed;
         Ok(report)
     }
 }

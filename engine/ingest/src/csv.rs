@@ -67,6 +67,7 @@ use crate::{IngestError, ParseCx, Parsed};
 use dialect::Dialect;
 use encoding::Encoding;
 use job::Tuning;
+use read::Told;
 
 /// CSV in the list of formats.
 pub(crate) const FORMAT: FormatSpec = FormatSpec {
@@ -138,9 +139,10 @@ pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed
     // A caller who names or picks the column means the one.
     let asked = dialect.names.is_none() && dialect.usecols.is_none();
     let header = dialect.header != dialect::Header::None;
-    let (table, warnings) = parse_with(bytes, dialect, Tuning::default(), cx)?;
+    let (table, told) = parse_with(bytes, dialect, Tuning::default(), cx)?;
     let misread = asked.then(|| crate::misread::separator(&table, header)).flatten();
-    Ok(Parsed { misread: misread.into_iter().collect(), ..Parsed::one(table, warnings) })
+    let misread = misread.into_iter().collect();
+    Ok(Parsed { misread, cut: told.cut, ..Parsed::one(table, told.warnings) })
 }
 
 fn parse_with(
@@ -148,8 +150,8 @@ fn parse_with(
     mut dialect: Dialect,
     tuning: Tuning,
     cx: &ParseCx,
-) -> Result<(Table, Vec<String>), IngestError> {
-    let mut warnings = std::mem::take(&mut dialect.warnings);
+) -> Result<(Table, Told), IngestError> {
+    let mut told = Told { warnings: std::mem::take(&mut dialect.warnings), cut: Vec::new() };
     let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     if marked && dialect.encoding.is_utf8() {
         // The mark is no text in UTF-8, so that nothing else can be meant.
@@ -171,8 +173,8 @@ fn parse_with(
         // Places are those of the file, whose mark is no text.
         *range = range.start.saturating_sub(mark)..range.end.saturating_sub(mark);
     }
-    let batch = read::table(text, &dialect, tuning, cx, &mut warnings)?;
-    Ok((Table::try_new(batch)?, warnings))
+    let batch = read::table(text, &dialect, tuning, cx, &mut told)?;
+    Ok((Table::try_new(batch)?, told))
 }
 
 /// The browser client sends a text that it was given as one JSON string.

@@ -1,4 +1,4 @@
-//! Decimals of more digits than questions compute with.
+//! Numbers of more digits than 64 bits hold: what is said of them.
 
 #![deny(
     clippy::cast_possible_truncation,
@@ -11,6 +11,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as D;
+
+use graphlume_types::number::exact_f64;
 
 use crate::Parsed;
 
@@ -39,6 +41,52 @@ pub(crate) fn tell(parsed: &mut Parsed) {
         })
     });
     parsed.cut.extend(said.collect::<Vec<_>>());
+}
+
+/// What is said of a column of text whose numbers were read as floats, `count` of which are not what is written.
+pub(crate) fn rounded(name: &str, count: u64) -> String {
+    format!(
+        "column {name:?} holds {count} numbers that no 64-bit float is, and has the nearest ones: set the option `dtype` to \
+         {{{name:?}: \"str\"}} to keep the digits as text"
+    )
+}
+
+/// More digits than a float is ever written with, so that fewer are no sign of a loss.
+const DIGITS_OF_FLOATS: usize = 17;
+/// No float has more digits, all of them written out.
+const DIGITS_OF_FLOATS_MAX: usize = 767;
+
+/// Whether `v` is another number than `text` says, which it was read from. A text that goes on with the digits of the
+/// float itself, as `printf("%.20f")` writes them, is no other number.
+#[inline]
+pub(crate) fn loses(text: &[u8], v: f64) -> bool {
+    text.len() > DIGITS_OF_FLOATS && loses_digits(text, v)
+}
+
+#[cold]
+fn loses_digits(text: &[u8], v: f64) -> bool {
+    let mantissa = text.split(|b| matches!(b, b'e' | b'E')).next().unwrap_or_default();
+    let mut digits: Vec<u8> = mantissa.iter().copied().filter(u8::is_ascii_digit).collect();
+    let zeros = digits.iter().take_while(|d| **d == b'0').count();
+    digits.drain(..zeros);
+    while digits.last() == Some(&b'0') {
+        digits.pop();
+    }
+    if digits.len() <= DIGITS_OF_FLOATS || !v.is_finite() {
+        return false;
+    }
+    if digits.len() > DIGITS_OF_FLOATS_MAX {
+        return true;
+    }
+    let own = format!("{v:.*e}", digits.len() - 1);
+    let own = own.bytes().take_while(|b| *b != b'e').filter(u8::is_ascii_digit);
+    !own.eq(digits)
+}
+
+/// Whether no float is this whole number.
+#[inline]
+pub(crate) fn loses_whole(v: i64) -> bool {
+    exact_f64(v).is_none()
 }
 
 /// How many values lose digits in 64 bits.
@@ -96,6 +144,34 @@ mod tests {
         let mut parsed = Parsed::one(Table::try_new(batch.unwrap()).unwrap(), Vec::new());
         tell(&mut parsed);
         parsed.cut
+    }
+
+    #[test]
+    fn a_text_of_more_digits_than_its_float_loses_some() {
+        let loss = |text: &str| loses(text.as_bytes(), text.parse().unwrap());
+        for exact in [
+            "0.1",
+            "-1.797693134862315708145274237317043567980706e308",
+            "0.1000000000000000055511151231257827",
+            "0.500000000000000000000000000",
+            "000000000000000000000000000.25",
+            "1e300",
+            "18446744073709551616",
+        ] {
+            assert!(!loss(exact), "{exact}");
+        }
+        let long = format!("0.{}", "7".repeat(100_000));
+        for lost in [
+            "0.1234567890123456789",
+            "12345678901234567890",
+            "12345678901234567890.123456789012345678",
+            "-1.00000000000000000001e5",
+            &long,
+        ] {
+            assert!(loss(lost), "{lost}");
+        }
+        assert!(loses_whole((1 << 53) + 1) && !loses_whole(1 << 53) && loses_whole(i64::MAX));
+        assert!(!loses_whole(i64::MIN));
     }
 
     #[test]

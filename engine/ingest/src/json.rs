@@ -159,9 +159,13 @@ pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed
         texts.extend(mixed);
     };
     let mut warnings = Vec::new();
+    let demanded = |name: &String| demands.iter().any(|(n, _)| n == name);
+    let columns = rows.names.iter().zip(&rows.columns);
+    let rounded = columns.filter(|(name, c)| c.rounded() > 0 && !demanded(name));
+    let cut = rounded.map(|(name, c)| crate::decimals::rounded(name, c.rounded())).collect();
     let table = table(rows, &demands, &mut warnings)?;
     let misread = crate::misread::graph(&table).into_iter().collect();
-    let mut parsed = Parsed { misread, ..Parsed::one(table, warnings) };
+    let mut parsed = Parsed { misread, cut, ..Parsed::one(table, warnings) };
     [parsed.agent_name, parsed.agent_version] = agents;
     Ok(parsed)
 }
@@ -331,6 +335,7 @@ fn demanded(
 /// A column that is the same value in every row.
 fn broadcast(one: ColumnBuilder, rows: usize) -> ColumnBuilder {
     let mut out = ColumnBuilder::default();
+    out.rounded_before(&one);
     for _ in 0..rows {
         out.push_from(&one, 0);
     }

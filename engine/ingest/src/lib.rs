@@ -249,6 +249,7 @@ pub fn parse(recipe: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed
     let bytes = source::open(source)?;
     let bytes = decompress::open(recipe, bytes, cx)?;
     misread::refuse_web_page(*format, &bytes)?;
+    misread::refuse_json(*format, Options(options), &bytes)?;
     cx.report(Stage::Parsing, 0, 0);
     let parsed = (format.spec().parse)(&bytes, Options(options), cx);
     let parsed = parsed.map_err(|e| e.hinted(&bytes))?;

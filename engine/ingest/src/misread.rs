@@ -1,9 +1,12 @@
 //! Data that can be read as they are declared, and were surely meant otherwise. A web page is refused: it is what
-//! a download gives whose sign-in has run out, and never a table. The rest is a table by the letter, so it is
+//! a download gives whose sign-in has run out, and never a table. So is JSON as CSV. The rest is a table by the letter, so it is
 //! taken, and the uploader is told.
 
 use graphlume_table::{Table, cell_text};
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
+use crate::options::Options;
 use crate::{Format, IngestError};
 
 /// Rows that are looked at.
@@ -34,6 +37,58 @@ pub(crate) fn refuse_web_page(format: Format, bytes: &[u8]) -> Result<(), Ingest
          address in a browser, and upload the file that it gives there"
     );
     Err(IngestError::malformed_at(format, message, 1))
+}
+
+/// Bytes in which a first value of JSON is looked for.
+const JSON_BYTES: usize = 64 << 10;
+
+/// Refuses JSON that is declared as CSV. Its lines would become a table of braces and quotes, and the first of them its
+/// header. Who says that there is no header, or names the columns, may mean cells of JSON.
+pub(crate) fn refuse_json(
+    format: Format,
+    options: Options<'_>,
+    bytes: &[u8],
+) -> Result<(), IngestError> {
+    let no_header = options.is_null("header")
+        || matches!(options.get("header"), Some(Value::String(word)) if word.eq_ignore_ascii_case("none"));
+    if format != Format::Csv || no_header || options.get("names").is_some() || !is_json(bytes) {
+        return Ok(());
+    }
+    let message = "the data are JSON and no csv: upload them as json. Where the first line is the header of a CSV, put its \
+                   names in quotes; where cells are JSON and there is no header, set the option `header` to none";
+    Err(IngestError::malformed_at(format, message.to_owned(), 1))
+}
+
+/// Whether the data begin with an object with members, or a list of such, that is a line or more by itself.
+fn is_json(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let end = match text.first() {
+        Some(b'{') => b'}',
+        Some(b'[') => b']',
+        _ => return false,
+    };
+    let mut inner = text[1..].trim_ascii_start();
+    if end == b']' {
+        let Some(object) = inner.strip_prefix(b"{") else { return false };
+        inner = object.trim_ascii_start();
+    }
+    if inner.first() != Some(&b'"') {
+        return false;
+    }
+    let window = &text[..text.len().min(JSON_BYTES)];
+    let mut values = serde_json::Deserializer::from_slice(window).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => {
+            let rest = &window[values.byte_offset()..];
+            let blanks = rest.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+            matches!(rest.get(blanks), None | Some(b'\n' | b'\r'))
+        }
+        Some(Err(e)) => {
+            // An object that the window cuts off ends where the data do.
+            e.is_eof() && window.len() < text.len() && text.trim_ascii_end().last() == Some(&end)
+        }
+        None => false,
+    }
 }
 
 /// The separator that is in the name of the only column, where it has one.
@@ -171,6 +226,34 @@ mod tests {
         ] {
             let e = read(Format::Json, uneven, json!({})).unwrap_err();
             assert!(e.to_string().contains("a file of its own"), "{e}");
+        }
+    }
+
+    #[test]
+    fn json_that_is_declared_as_csv_is_refused_with_the_remedy() {
+        let long = format!(r#"{{"a": [{}1]}}"#, "1, ".repeat(50_000));
+        for json in [
+            "{\"s\": 1, \"d\": 2}\n{\"s\": 2, \"d\": 3}\n",
+            "{\"a\": [1, 2],\n \"b\": [3, 4]}",
+            "\u{feff}\n { \"a\": 1 } ",
+            "[{\"s\": 1, \"d\": 2},\n {\"s\": 2, \"d\": 3}]\n",
+            &long,
+        ] {
+            let e = read(Format::Csv, json, json!({})).unwrap_err();
+            assert_eq!(e.slug(), "malformed-csv");
+            assert!(e.to_string().contains("upload them as json"), "{e}");
+        }
+        for (text, options) in [
+            ("{\"a\": 1}\n{\"a\": 2}\n", json!({"header": "none", "sep": "\t"})),
+            ("{\"a\": 1}\n{\"a\": 2}\n", json!({"header": null, "sep": "\t"})),
+            ("{\"a\": 1}\n{\"a\": 2}\n", json!({"names": ["cell"], "sep": "\t"})),
+            ("{a},{b}\n1,2\n", json!({})),
+            ("{},b\n1,2\n", json!({})),
+            ("[a],b\n1,2\n", json!({})),
+            ("{\"a\": 1},b\n1,2\n", json!({})),
+            ("{\"a\"\n1\n", json!({})),
+        ] {
+            assert!(read(Format::Csv, text, options).is_ok(), "{text}");
         }
     }
 

@@ -106,9 +106,11 @@ fn joined<'a>(input: &'a Input<'a>, name: &'static str) -> Prepares<'a> {
 /// # Errors
 /// Those of the parameters.
 pub fn bfs<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
-    let starts = input.starts(p)?;
-    let [start] = starts[..] else {
-        return Ok(Prepared::Declined("a search from several nodes is made on the CPU"));
+    let start = match input.starts(p)?[..] {
+        // There is no node to begin at.
+        [] if input.topology.num_nodes() == 0 => 0,
+        [start] => start,
+        _ => return Ok(Prepared::Declined("a search from several nodes is made on the CPU")),
     };
     let limit = p.int("depth_limit").and_then(|d| u32::try_from(d).ok());
     let directed = p.bool("directed");

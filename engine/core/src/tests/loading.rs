@@ -301,7 +301,7 @@ fn algorithms_become_columns_of_every_node() {
         let cell = |p: &serde_json::Value| (p["name"].clone(), p["value"].clone());
         card["properties"].as_array().expect("properties").iter().map(cell).collect::<Vec<_>>()
     };
-    assert_eq!(card(bare, 3), [("node".into(), 7.into()), ("core".into(), 1.into())]);
+    assert_eq!(card(bare, 3), [("id".into(), 7.into()), ("core".into(), 1.into())]);
     let tail = card(described, 3);
     assert_eq!(tail[0], ("id".into(), 7.into()), "the id is known without a row");
     assert_eq!(tail[3], ("name".into(), serde_json::Value::Null));

@@ -1,5 +1,7 @@
 //! One column of one chunk: values in 64-bit slots that lie in the memory of the final column.
 
+use graphlume_types::number::exact_f64_of_u64;
+
 use super::cells::{Cell, Cells};
 use super::patience::Patience;
 use super::room::{Filled, Room};
@@ -7,6 +9,7 @@ use super::seen::Seen;
 #[cfg(target_arch = "x86_64")]
 use super::swar;
 use super::token::Token;
+use crate::decimals::{loses, loses_whole};
 use crate::demand::{Demand, Kind};
 use crate::number::{Int, fast_float, fast_int};
 
@@ -76,6 +79,8 @@ pub struct ChunkColumn<'a> {
     bools: bool,
     pub seen: Seen,
     pub rows: usize,
+    /// Floats that are not the numbers that are written.
+    pub rounded: u64,
     /// Bit set: the row is null. Empty while no row is.
     nulls: Vec<u64>,
     /// The cells' text without gaps, when the representation is text; slots are then the ends of cells
@@ -93,6 +98,7 @@ impl<'a> ChunkColumn<'a> {
             bools: false,
             seen: Seen::default(),
             rows: 0,
+            rounded: 0,
             nulls: Vec::new(),
             text: Room::default(),
         }
@@ -112,7 +118,7 @@ impl<'a> ChunkColumn<'a> {
 
     /// Forgets all rows, to read them again as `kind`.
     pub fn restart(&mut self, kind: Kind) {
-        (self.repr, self.forced, self.rows) = (Some(kind), true, 0);
+        (self.repr, self.forced, self.rows, self.rounded) = (Some(kind), true, 0, 0);
         self.nulls.clear();
         self.text.clear();
     }
@@ -312,6 +318,7 @@ impl<'a> ChunkColumn<'a> {
             self.note(cx, cell, &text);
             if repr == Kind::Float {
                 self.seen.0 |= Seen::FLOAT;
+                self.rounded += u64::from(loss(cell, &text));
             }
             self.slots[row] = value;
             return Ok(());
@@ -395,6 +402,7 @@ impl<'a> ChunkColumn<'a> {
         self.repr = match cell {
             Cell::Float(v) if repr == Some(Kind::Int) => {
                 self.ints_to_floats();
+                self.rounded += u64::from(loses(text, v));
                 self.slots[row] = v.to_bits();
                 Some(Kind::Float)
             }
@@ -423,7 +431,9 @@ impl<'a> ChunkColumn<'a> {
 
     fn ints_to_floats(&mut self) {
         for slot in &mut self.slots[..self.rows] {
-            *slot = (*slot as i64 as f64).to_bits();
+            let whole = *slot as i64;
+            self.rounded += u64::from(loses_whole(whole));
+            *slot = (whole as f64).to_bits();
         }
     }
 
@@ -444,5 +454,15 @@ impl<'a> ChunkColumn<'a> {
         }
         self.repr = Some(kind);
         true
+    }
+}
+
+/// Whether a cell is another number as a float.
+fn loss(cell: Cell, text: &[u8]) -> bool {
+    match cell {
+        Cell::Int(Int::Signed(v)) => loses_whole(v),
+        Cell::Int(Int::Unsigned(v)) => exact_f64_of_u64(v).is_none(),
+        Cell::Int(Int::Big(v)) | Cell::Float(v) => loses(text, v),
+        _ => false,
     }
 }

@@ -95,6 +95,7 @@ impl Dialect {
         options.not_null("decimal", "leave it out for a point")?;
         let mut warnings = Vec::new();
         let (syntax, pattern) = syntax(options, &mut warnings)?;
+        without_effect(options, pattern.is_some(), &mut warnings)?;
         let names = options.texts("names")?;
         if let Some(names) = &names {
             let mut seen = HashSet::new();
@@ -141,6 +142,38 @@ impl Dialect {
             warnings,
         })
     }
+}
+
+const OF_PATTERNS: &str = "a separator that is a pattern splits lines, and knows no quotes";
+
+/// Says which options change nothing beside others.
+fn without_effect(
+    options: Options<'_>,
+    pattern: bool,
+    warnings: &mut Vec<String>,
+) -> Result<(), IngestError> {
+    let unquoted = options.count("quoting")? == Some(3);
+    let blanks = options.bool("delim_whitespace", false)?;
+    // Comments of lines that a pattern splits do not begin within words for missing values.
+    let words_count = pattern && options.get("comment").is_some();
+    let nothing_missing = !options.bool("na_filter", true)? && !words_count;
+    let sep = options.get("sep").is_some();
+    for (names, idle, why) in [
+        (&["quotechar", "doublequote"][..], unquoted, "`quoting` 3 says that quotes are text"),
+        (&["quotechar", "doublequote"], pattern && !unquoted, OF_PATTERNS),
+        (&["escapechar"], pattern, OF_PATTERNS),
+        (&["sep", "delimiter"], blanks, "`delim_whitespace` names the separator"),
+        (&["delimiter"], sep && !blanks, "`sep` names the separator"),
+        (
+            &["na_values", "keep_default_na"],
+            nothing_missing,
+            "`na_filter` false says that nothing is missing",
+        ),
+    ] {
+        let given = names.iter().filter(|name| idle && options.get(name).is_some());
+        warnings.extend(given.map(|name| format!("option `{name}` has no effect: {why}")));
+    }
+    Ok(())
 }
 
 fn one_byte(options: Options<'_>, name: &str) -> Result<Option<u8>, IngestError> {

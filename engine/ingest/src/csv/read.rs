@@ -19,6 +19,7 @@ use super::plan::{Column, Plan, plan};
 use super::seen::Seen;
 use super::split::Chunk;
 use super::token::{Stop, Token};
+use crate::decimals::rounded;
 use crate::demand::{self, Kind, Then};
 use crate::memory::Memory;
 use crate::{Format, IngestError, ParseCx};
@@ -36,23 +37,39 @@ struct ChunkRows<'a> {
     columns: Vec<ChunkColumn<'a>>,
 }
 
+/// What is said of a text.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Options without effect.
+    pub warnings: Vec<String>,
+    /// Values that are not those of the text.
+    pub cut: Vec<String>,
+}
+
+/// The columns, each with how many of its values are not what is written, and the number of rows.
+type Columns = (Vec<(ArrayRef, u64)>, usize);
+
 /// Reads the text after its byte order mark.
 pub fn table(
     text: &[u8],
     dialect: &Dialect,
     tuning: Tuning,
     cx: &ParseCx,
-    warnings: &mut Vec<String>,
+    told: &mut Told,
 ) -> Result<RecordBatch, IngestError> {
-    let plan = plan(text, dialect, &cx.cancel, warnings)
+    let plan = plan(text, dialect, &cx.cancel, &mut told.warnings)
         .map_err(|halt| explain(text, dialect, None, halt.into()))?;
     let read = read_pieces(text, dialect, &plan, tuning, cx);
     let (arrays, rows) = read.map_err(|fault| explain(text, dialect, Some(&plan), fault))?;
     let mut fields = Vec::with_capacity(arrays.len());
     let mut columns = Vec::with_capacity(arrays.len());
-    for (column, array) in plan.columns.iter().zip(arrays) {
+    for (column, (array, count)) in plan.columns.iter().zip(arrays) {
+        // Who demands floats knows what they hold.
+        if count > 0 && column.demand.is_none() {
+            told.cut.push(rounded(&column.name, count));
+        }
         let then = column.demand.as_ref().map_or(&Then::Nothing, |d| &d.then);
-        let array = demand::finish(Format::Csv, &column.name, then, array, warnings)?;
+        let array = demand::finish(Format::Csv, &column.name, then, array, &mut told.warnings)?;
         fields.push(Field::new(&column.name, array.data_type().clone(), true));
         columns.push(array);
     }
@@ -67,7 +84,7 @@ fn read_pieces(
     plan: &Plan,
     tuning: Tuning,
     cx: &ParseCx,
-) -> Result<(Vec<ArrayRef>, usize), Fault> {
+) -> Result<Columns, Fault> {
     let mut job = Job::new(text, dialect, plan, tuning, cx);
     let pieces = job.pieces()?;
     if let Some(chunks) = job.guess(&pieces, tuning) {
@@ -80,7 +97,7 @@ fn read_pieces(
     read_chunks(&job, &chunks)
 }
 
-fn read_chunks(job: &Job<'_>, chunks: &[Chunk]) -> Result<(Vec<ArrayRef>, usize), Fault> {
+fn read_chunks(job: &Job<'_>, chunks: &[Chunk]) -> Result<Columns, Fault> {
     let rows_max: u64 = chunks.iter().map(|c| c.rows_max as u64).sum();
     let columns = &job.plan.columns;
     check_size(job, rows_max)?;
@@ -113,8 +130,10 @@ fn read_chunks(job: &Job<'_>, chunks: &[Chunk]) -> Result<(Vec<ArrayRef>, usize)
     in_order(settled.collect())?;
     let rows = parts.iter().map(|p| p.columns.first().map_or(0, |c| c.rows)).sum();
     let mut pieces: Vec<Vec<Piece>> = columns.iter().map(|_| Vec::new()).collect();
+    let mut rounded = vec![0; columns.len()];
     for part in parts {
-        for (list, column) in pieces.iter_mut().zip(part.columns) {
+        for ((list, rounded), column) in pieces.iter_mut().zip(&mut rounded).zip(part.columns) {
+            *rounded += column.rounded;
             list.push(Piece::new(&part.chunk, column));
         }
     }
@@ -124,14 +143,15 @@ fn read_chunks(job: &Job<'_>, chunks: &[Chunk]) -> Result<(Vec<ArrayRef>, usize)
         .map(|(((slab, text), pieces), kind)| assemble::column(slab, text, pieces, *kind));
     let arrays: Vec<Result<ArrayRef, Unfit>> = arrays.collect();
     let mut done = Vec::with_capacity(arrays.len());
-    for (array, column) in arrays.into_iter().zip(columns) {
-        done.push(array.map_err(|unfit| match unfit {
+    for ((array, column), rounded) in arrays.into_iter().zip(columns).zip(rounded) {
+        let array = array.map_err(|unfit| match unfit {
             Unfit::NotText { piece, row } => {
                 let at = locate(job, &chunks[piece], row, column.index);
                 Fault::NotText { at, column: column.name.clone() }
             }
             Unfit::Error(e) => Fault::Error(e),
-        })?);
+        })?;
+        done.push((array, rounded));
     }
     Ok((done, rows))
 }

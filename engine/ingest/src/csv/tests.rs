@@ -10,6 +10,7 @@ use super::*;
 use crate::Format;
 
 mod corners;
+mod told;
 
 type Rows = Vec<Vec<Option<String>>>;
 
@@ -290,14 +291,14 @@ fn words_for_missing_values_can_differ_by_column() {
     let opts = json!({"na_values": {"a": ["x"], "b": 0}, "keep_default_na": false});
     let t = read("a,b,c\nx,1,x\ny,0,NA\n", opts);
     assert_eq!((dtypes(&t)[1].as_str(), cells(&t)), ("int64", "~|1|x\ny|~|NA".to_owned()));
-    let (_, warnings) = parse_with(
+    let (_, told) = parse_with(
         b"a\n1\n",
         Dialect::new(Options(&options(json!({"na_values": {"zz": "x"}})))).unwrap(),
         Tuning::default(),
         &ParseCx::default(),
     )
     .unwrap();
-    assert!(warnings[0].contains("zz"), "{warnings:?}");
+    assert!(told.warnings[0].contains("zz"), "{told:?}");
 }
 
 #[test]

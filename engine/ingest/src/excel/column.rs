@@ -285,6 +285,21 @@ impl Column {
         })
     }
 
+    /// How many numbers of `rows` are whole and so large that the doubles of a workbook no longer tell neighbours apart; none
+    /// where fractions show that the column has quantities and no names.
+    pub fn beyond_doubles(&self, rows: std::ops::Range<usize>) -> usize {
+        let mut found = 0;
+        for row in rows {
+            match self.cell(row) {
+                Cell::Int(v) if v.unsigned_abs() >= 1 << 53 => found += 1,
+                Cell::Float(v) if v.is_finite() && v.fract() != 0.0 => return 0,
+                Cell::Float(v) if v.is_finite() => found += 1,
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// The values of `rows`; texts in `na` are missing too.
     pub fn build(
         &self,

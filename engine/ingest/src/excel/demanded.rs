@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
 
+use graphlume_types::number::{exact_i64, exact_u64, nearest_f64};
+
 use super::column::{Cell, Column, TooMuchText, Word, boolean, meaning, texts};
 use crate::csv::cells::is_default_na;
 use crate::demand::{Demand, Kind};
 use crate::number::{Int, Style, float};
-
-/// The first number that no longer fits 64 bits with a sign.
-const BOUND: f64 = 9_223_372_036_854_775_808.0;
 
 /// Why a column is not of the demanded type.
 pub enum Misfit {
@@ -67,14 +66,13 @@ fn all<'a, T>(
 }
 
 fn int(cell: Cell<'_>, bools: bool) -> Option<i64> {
-    let whole = |v: f64| (v.fract() == 0.0 && (-BOUND..BOUND).contains(&v)).then_some(v as i64);
     match cell {
         Cell::Int(v) => Some(v),
-        Cell::Float(v) => whole(v),
+        Cell::Float(v) => exact_i64(v),
         Cell::Bool(v) => bools.then_some(i64::from(v)),
         Cell::Text(text) => match meaning(text) {
             Word::Int(Int::Signed(v)) => Some(v),
-            Word::Float => whole(float(text.as_bytes(), Style::PLAIN)?),
+            Word::Float => exact_i64(float(text.as_bytes(), Style::PLAIN)?),
             Word::Bool(v) => bools.then_some(i64::from(v)),
             _ => None,
         },
@@ -83,12 +81,11 @@ fn int(cell: Cell<'_>, bools: bool) -> Option<i64> {
 }
 
 fn uint(cell: Cell<'_>, bools: bool) -> Option<u64> {
-    let whole = |v: f64| (v.fract() == 0.0 && (0.0..2.0 * BOUND).contains(&v)).then_some(v as u64);
     match cell {
-        Cell::Float(v) => whole(v),
+        Cell::Float(v) => exact_u64(v),
         Cell::Text(text) => match meaning(text) {
             Word::Int(Int::Unsigned(v)) => Some(v),
-            Word::Float => whole(float(text.as_bytes(), Style::PLAIN)?),
+            Word::Float => exact_u64(float(text.as_bytes(), Style::PLAIN)?),
             _ => int(cell, bools).and_then(|v| u64::try_from(v).ok()),
         },
         cell => int(cell, bools).and_then(|v| u64::try_from(v).ok()),
@@ -97,7 +94,7 @@ fn uint(cell: Cell<'_>, bools: bool) -> Option<u64> {
 
 fn double(cell: Cell<'_>, bools: bool) -> Option<f64> {
     match cell {
-        Cell::Int(v) => Some(v as f64),
+        Cell::Int(v) => Some(nearest_f64(v)),
         Cell::Float(v) => Some(v),
         Cell::Bool(v) => bools.then_some(f64::from(u8::from(v))),
         Cell::Text(text) => match meaning(text) {

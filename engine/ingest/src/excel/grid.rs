@@ -182,6 +182,13 @@ impl Grid {
             if !chosen[index] {
                 continue;
             }
+            let beyond = column.beyond_doubles(first..end);
+            if beyond > 0 {
+                told.cut.push(format!(
+                    "column {name:?} of sheet {sheet:?} holds {beyond} whole numbers beyond 2^53, of which a workbook keeps 15 \
+                     to 17 digits: write ids of that length as text cells"
+                ));
+            }
             let array = match demands[index].take() {
                 None => {
                     let array = column.build(first..end, &layout.na);

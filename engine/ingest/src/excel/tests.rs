@@ -417,3 +417,20 @@ fn a_type_for_a_column_of_no_sheet_is_told_once() {
     assert!(parsed.warnings.len() == 1 && parsed.warnings[0].contains("\"c\""), "{parsed:?}");
     assert_eq!(texts(&parsed.tables[1].1, "b"), [Some("008".to_owned())]);
 }
+
+#[test]
+fn ids_beyond_what_a_workbook_holds_are_told() {
+    let sheet = rows(&[
+        &["id", "text", "measure", "far"],
+        &["#9007199254740993", "9007199254740993", "#1e300", "#1e19"],
+        &["#1", "1", "#0.5", "#2"],
+    ]);
+    let recipe = ParseSpec::plain(Format::Xlsx);
+    let source = Source::Bytes(book(&[("S", &sheet)]).into());
+    let said = crate::parse(&recipe, &source, &ParseCx::default()).unwrap().cut;
+    let of = |name: &str| format!("column {name:?} of sheet \"S\" holds 1 whole numbers");
+    assert!(
+        said.len() == 2 && said[0].contains(&of("id")) && said[1].contains(&of("far")),
+        "{said:?}"
+    );
+}

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 
+use graphlume_types::number::exact_f64_of_u64;
+
 use super::texts::{Texts, append, fitted};
+use crate::decimals::{loses, loses_whole};
 use crate::demand::Kind;
 
 /// A scalar of JSON. Arrays and objects are their own compact text.
@@ -56,6 +59,8 @@ pub struct ColumnBuilder {
     valid: Vec<bool>,
     /// Whether numbers became text, and look other than they are written.
     mixed: bool,
+    /// Floats that are not the numbers that are written.
+    rounded: u64,
 }
 
 impl ColumnBuilder {
@@ -66,6 +71,16 @@ impl ColumnBuilder {
 
     pub fn len(&self) -> usize {
         self.rows
+    }
+
+    /// How many floats are not the numbers that are written.
+    pub fn rounded(&self) -> u64 {
+        if matches!(self.values, Values::Float(_)) { self.rounded } else { 0 }
+    }
+
+    /// Counts what was rounded in `column` before values of it came here.
+    pub fn rounded_before(&mut self, column: &Self) {
+        self.rounded += column.rounded();
     }
 
     /// Whether the column should have been a [`ColumnBuilder::text`] from the start.
@@ -94,9 +109,18 @@ impl ColumnBuilder {
             (Values::Void, _) => {}
             (Values::Int(v), Scalar::Int(i)) => v.push(i),
             (Values::Int(v), _) => v.push(0),
-            (Values::Float(v), Scalar::Float(f)) => v.push(f),
-            (Values::Float(v), Scalar::Int(i)) => v.push(i as f64),
-            (Values::Float(v), Scalar::UInt(u)) => v.push(u as f64),
+            (Values::Float(v), Scalar::Float(f)) => {
+                self.rounded += u64::from(loses(raw.as_bytes(), f));
+                v.push(f);
+            }
+            (Values::Float(v), Scalar::Int(i)) => {
+                self.rounded += u64::from(loses_whole(i));
+                v.push(i as f64);
+            }
+            (Values::Float(v), Scalar::UInt(u)) => {
+                self.rounded += u64::from(exact_f64_of_u64(u).is_none());
+                v.push(u as f64);
+            }
             (Values::Float(v), _) => v.push(0.0),
             (Values::Text(texts), scalar) => texts.push(match scalar {
                 Scalar::Null => "",
@@ -139,9 +163,11 @@ impl ColumnBuilder {
             (Values::Void, Scalar::UInt(_)) => Values::UInt(vec![0; rows]),
             (Values::Void, Scalar::Float(_)) => Values::Float(vec![0.0; rows]),
             (Values::Int(v), Scalar::Float(_)) => {
+                self.rounded += v.iter().filter(|i| loses_whole(**i)).count() as u64;
                 Values::Float(v.into_iter().map(|i| i as f64).collect())
             }
             (Values::UInt(v), Scalar::Float(_)) => {
+                self.rounded += v.iter().filter(|u| exact_f64_of_u64(**u).is_none()).count() as u64;
                 Values::Float(v.into_iter().map(|u| u as f64).collect())
             }
             (Values::Int(v), Scalar::UInt(_)) if v.iter().all(|i| *i >= 0) => {
@@ -180,6 +206,7 @@ impl ColumnBuilder {
     /// Appends all values of another column; `ahead` times as many are expected to follow.
     pub fn append(&mut self, mut other: Self, ahead: f64) {
         let (first, more) = (self.rows, other.rows);
+        self.rounded_before(&other);
         if let Some(sample) = other.sample() {
             self.make_room(sample);
         }

@@ -252,6 +252,7 @@ fn union(mut labels: Vec<String>, members: &[(String, Member)]) -> Vec<String> {
 fn align(column: &ColumnBuilder, own: &[String], labels: &[String]) -> ColumnBuilder {
     let at: HashMap<&str, usize> = own.iter().enumerate().map(|(i, l)| (l.as_str(), i)).collect();
     let mut out = ColumnBuilder::default();
+    out.rounded_before(column);
     for label in labels {
         // A row past the end reads as null.
         out.push_from(column, at.get(label.as_str()).copied().unwrap_or(usize::MAX));

@@ -32,6 +32,32 @@ fn show(table: &Table) -> String {
     out
 }
 
+#[test]
+fn numbers_that_no_float_is_are_counted_in_every_orientation() {
+    for (text, count) in [
+        (r#"[{"a":9007199254740993},{"a":0.5},{"a":18446744073709551615}]"#, 2),
+        (
+            r#"[{"a":0.5},{"a":0.12345678901234567891},{"a":1e300},{"a":0.1000000000000000055511}]"#,
+            1,
+        ),
+        (r#"{"a":[9007199254740993,0.5],"b":[1,2]}"#, 1),
+        (r#"{"a":{"u":0.12345678901234567891},"b":{"v":1,"u":2}}"#, 1),
+        (r#"{"b":{"v":1,"u":2},"a":{"u":0.12345678901234567891}}"#, 1),
+        (r#"[{"a":9007199254740993},{"a":18446744073709551615}]"#, 0),
+        (r#"[{"a":0.12345678901234567891},{"a":"x"}]"#, 0),
+    ] {
+        let said = parsed(text, json!({})).unwrap().cut;
+        assert_eq!(said.len(), usize::from(count > 0), "{text}: {said:?}");
+        let shown = format!("\"a\" holds {count} numbers");
+        assert!(said.iter().all(|s| s.contains(&shown)), "{text}: {said:?}");
+        let asked = parsed(text, json!({"dtype": {"a": "str"}})).unwrap();
+        assert!(asked.cut.is_empty(), "{text}");
+    }
+    let one = "{\"a\":9007199254740993}\n".repeat(30_000) + "{\"a\":0.5}\n";
+    let said = parsed(&one, json!({})).unwrap().cut;
+    assert!(said[0].contains("holds 30000 numbers"), "{said:?}");
+}
+
 const WANT: &str = "a:int64 b:object\n1|x\n2|~";
 
 #[test]
