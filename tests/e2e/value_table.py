@@ -108,3 +108,28 @@ def wanted(name):
     if kind == pa.timestamp("ns"):
         value, neighbour = (pa.scalar(v, kind).as_py() for v in (value, neighbour))
     return [None, canon(value), canon(neighbour)]
+
+
+def spoken(kind, value):
+    """A value as people write it: a number, or the text of a moment or of digits."""
+    if kind == pa.timestamp("ns"):
+        seconds, rest = divmod(value, 10**9)
+        return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%dT%H:%M:%S}.{rest:09}"
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return value.isoformat()
+    if kind == pa.decimal128(38, 0):
+        return str(value)
+    return float(value) if isinstance(value, decimal.Decimal) else value
+
+
+def in_cypher(kind, expression):
+    """A text in Cypher, as a value of this type."""
+    if pa.types.is_timestamp(kind):
+        return f"localdatetime({expression})"
+    return f"date({expression})" if pa.types.is_date(kind) else expression
+
+
+def in_gfql(kind, value):
+    if pa.types.is_timestamp(kind):
+        return {"type": "datetime", "value": spoken(kind, value), "timezone": "UTC"}
+    return {"type": "date", "value": spoken(kind, value)} if pa.types.is_date(kind) else spoken(kind, value)

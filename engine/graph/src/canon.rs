@@ -2,7 +2,8 @@
 //!
 //! Numbers of every width are one class (1, 1.0 and decimal 1.00 are the same id), text of every Arrow
 //! representation is one class, instants (dates and timestamps of every unit) are one class. Classes never
-//! match each other: integer 1 is not the text "1" and not `true`. NaN counts as null.
+//! match each other: integer 1 is not the text "1" and not `true`. NaN counts as null. A column of whole decimals beyond
+//! 64 bits is text of digits.
 
 #![deny(
     clippy::cast_possible_truncation,
@@ -10,6 +11,8 @@
     clippy::cast_precision_loss,
     clippy::cast_sign_loss
 )]
+
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
@@ -120,10 +123,12 @@ impl Column {
                 }
                 let naturals = arrow_cast::cast(array, &D::UInt64)?;
                 if naturals.null_count() == array.null_count() {
-                    Self::UInt(naturals.as_primitive::<UInt64Type>().clone())
-                } else {
-                    Self::Compound(rendered(array))
+                    return Ok(Self::UInt(naturals.as_primitive::<UInt64Type>().clone()));
                 }
+                // As texts of digits they compare with what people write.
+                let digits = rendered(array);
+                let text: ArrayRef = Arc::new(digits.clone());
+                TextColumn::try_new(&text).map_or(Self::Compound(digits), Self::Text)
             }
             D::Date32 => {
                 let days = arrow_cast::cast(array, &D::Date64)?;

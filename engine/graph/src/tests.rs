@@ -121,6 +121,16 @@ fn integers_beyond_the_signed_range_keep_their_identity() {
 }
 
 #[test]
+fn decimals_beyond_64_bits_are_the_texts_of_their_digits() {
+    let far = [10_i128.pow(37) + 1, 10_i128.pow(37) + 2];
+    let decimals = Decimal128Array::from(far.to_vec()).with_precision_and_scale(38, 0).unwrap();
+    let [first, second] = far.map(|v| v.to_string());
+    let g = graph(Arc::new(decimals), strings(&[Some(&second), Some(&first)]), None);
+    assert_eq!(ids(&g), [first.clone(), second.clone()]);
+    assert_eq!(edges(&g), [edge(&first, &second, 0), edge(&second, &first, 1)]);
+}
+
+#[test]
 fn text_of_every_representation_is_the_same_id_and_never_a_number() {
     let view: ArrayRef = Arc::new(StringViewArray::from(vec!["1", "a rather long identifier"]));
     let dict: DictionaryArray<types::Int8Type> =
