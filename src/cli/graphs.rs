@@ -219,33 +219,33 @@ pub struct GenerateArgs {
     /// Node table to write
     #[arg(long, value_name = "FILE")]
     pub node_file: Option<PathBuf>,
-    /// rmat: log2 of the number of nodes
-    #[arg(long, default_value_t = 16)]
-    pub scale: u32,
-    /// rmat: edges per node
-    #[arg(long, default_value_t = 16)]
-    pub edge_factor: u32,
-    /// lfr, sbm, ba, tree: number of nodes
-    #[arg(long, default_value_t = 100_000)]
-    pub nodes: u32,
-    /// sbm, tree: number of edges
-    #[arg(long, default_value_t = 1_000_000)]
-    pub edges: u64,
-    /// sbm: number of communities
-    #[arg(long, default_value_t = 316)]
-    pub communities: u32,
-    /// lfr, sbm: share of edges in percent that ignore communities
-    #[arg(long, default_value_t = 30)]
-    pub mixing: u32,
-    /// ba: edges per new node
-    #[arg(long, default_value_t = 5)]
-    pub edges_per_node: u32,
-    /// grid: nodes along a side
-    #[arg(long, default_value_t = 100)]
-    pub side: u32,
-    /// Seed
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// rmat: log2 of the number of nodes [default: 16]
+    #[arg(long, value_name = "N")]
+    pub scale: Option<u32>,
+    /// rmat: edges per node [default: 16]
+    #[arg(long, value_name = "N")]
+    pub edge_factor: Option<u32>,
+    /// lfr, sbm, ba, tree: number of nodes [default: 100000]
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<u32>,
+    /// sbm, tree: number of edges [default: 1000000]
+    #[arg(long, value_name = "N")]
+    pub edges: Option<u64>,
+    /// sbm: number of communities [default: 316]
+    #[arg(long, value_name = "N")]
+    pub communities: Option<u32>,
+    /// lfr, sbm: share of edges in percent that ignore communities [default: 30]
+    #[arg(long, value_name = "N")]
+    pub mixing: Option<u32>,
+    /// ba: edges per new node [default: 5]
+    #[arg(long, value_name = "N")]
+    pub edges_per_node: Option<u32>,
+    /// grid: nodes along a side [default: 100]
+    #[arg(long, value_name = "N")]
+    pub side: Option<u32>,
+    /// Seed [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Also write edge columns ts, amount, kind and name
     #[arg(long)]
     pub attrs: bool,

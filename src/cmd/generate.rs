@@ -6,6 +6,8 @@ use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, StringArray, U
 use graphlume_bench::generate::{self, BaSpec, EdgeList, LfrSpec, SbmSpec};
 use graphlume_types::hash::h64;
 
+use clap::ValueEnum;
+
 use super::{Failure, failure};
 use crate::cli::{GenerateArgs, GraphKind};
 use crate::output;
@@ -21,7 +23,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
         ("dst", Arc::new(UInt32Array::from(graph.dst.clone()))),
     ];
     if args.attrs {
-        columns.extend(attributes(graph.num_edges(), args.seed));
+        columns.extend(attributes(graph.num_edges(), args.seed.unwrap_or(1)));
     }
     output::write(&args.out, columns)?;
     if let Some(path) = &args.node_file {
@@ -42,29 +44,74 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The options that a kind of graph takes.
+const fn options(kind: GraphKind) -> &'static [&'static str] {
+    match kind {
+        GraphKind::Rmat => &["scale", "edge-factor", "seed"],
+        GraphKind::Lfr => &["nodes", "mixing", "seed"],
+        GraphKind::Sbm => &["nodes", "edges", "communities", "mixing", "seed"],
+        GraphKind::Ba => &["nodes", "edges-per-node", "seed"],
+        GraphKind::Grid => &["side", "seed"],
+        GraphKind::Tree => &["nodes", "edges", "seed"],
+        GraphKind::Karate => &[],
+    }
+}
+
+/// Refuses options of other kinds: they would change nothing.
+fn check_options(args: &GenerateArgs) -> Result<(), Failure> {
+    let given = [
+        ("scale", args.scale.is_some()),
+        ("edge-factor", args.edge_factor.is_some()),
+        ("nodes", args.nodes.is_some()),
+        ("edges", args.edges.is_some()),
+        ("communities", args.communities.is_some()),
+        ("mixing", args.mixing.is_some()),
+        ("edges-per-node", args.edges_per_node.is_some()),
+        ("side", args.side.is_some()),
+        ("seed", args.seed.is_some() && !args.attrs),
+    ];
+    let taken = options(args.kind);
+    let Some((idle, _)) = given.iter().find(|(name, given)| *given && !taken.contains(name)) else {
+        return Ok(());
+    };
+    let kind = args.kind.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default();
+    let listed = taken.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
+    let takes = if taken.is_empty() { "no such options".to_owned() } else { listed };
+    Err(failure(&format!(
+        "--{idle} changes nothing of a graph of the kind {kind}, which takes {takes}"
+    )))
+}
+
 fn make(args: &GenerateArgs) -> Result<EdgeList, Failure> {
+    check_options(args)?;
+    let seed = args.seed.unwrap_or(1);
+    let nodes = args.nodes.unwrap_or(100_000);
+    let edges = args.edges.unwrap_or(1_000_000);
+    let mixing_percent = args.mixing.unwrap_or(30);
     let graph = match args.kind {
-        GraphKind::Rmat => generate::rmat(args.scale, args.edge_factor, args.seed)?,
-        GraphKind::Grid => generate::grid(args.side, args.seed)?,
-        GraphKind::Tree => generate::tree(args.nodes, args.edges, args.seed)?,
+        GraphKind::Rmat => {
+            generate::rmat(args.scale.unwrap_or(16), args.edge_factor.unwrap_or(16), seed)?
+        }
+        GraphKind::Grid => generate::grid(args.side.unwrap_or(100), seed)?,
+        GraphKind::Tree => generate::tree(nodes, edges, seed)?,
         GraphKind::Karate => generate::karate(),
         GraphKind::Sbm => generate::sbm(&SbmSpec {
-            num_nodes: args.nodes,
-            num_edges: args.edges,
-            communities: args.communities,
-            mixing_percent: args.mixing,
-            seed: args.seed,
+            num_nodes: nodes,
+            num_edges: edges,
+            communities: args.communities.unwrap_or(316),
+            mixing_percent,
+            seed,
         })?,
         GraphKind::Lfr => generate::lfr(&LfrSpec {
-            num_nodes: args.nodes,
-            mixing_percent: args.mixing,
-            seed: args.seed,
+            num_nodes: nodes,
+            mixing_percent,
+            seed,
             ..LfrSpec::default()
         })?,
         GraphKind::Ba => generate::ba(&BaSpec {
-            num_nodes: args.nodes,
-            edges_per_node: args.edges_per_node,
-            seed: args.seed,
+            num_nodes: nodes,
+            edges_per_node: args.edges_per_node.unwrap_or(5),
+            seed,
         })?,
     };
     if graph.num_edges() == 0 {

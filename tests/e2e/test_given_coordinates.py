@@ -17,13 +17,17 @@ def server(tmp_path_factory):
     assert s.stop() == 0, s.output()
 
 
+def session_of(server, url):
+    """The session and the dataset of the page at this address."""
+    page = requests.get(url, headers={"Authorization": f"Bearer {server.token()}"})
+    assert page.status_code == 200, page.text
+    return tuple(re.search(rf"[?&]{name}=([^&]+)", page.url).group(1) for name in ("session", "dataset"))
+
+
 def opened(server, url):
     """A viewer on the session that the page at this address gets."""
-    headers = {"Authorization": f"Bearer {server.token()}"}
-    page = requests.get(url, headers=headers)
-    assert page.status_code == 200, page.text
-    session, dataset = (re.search(rf"[?&]{name}=([^&]+)", page.url).group(1) for name in ("session", "dataset"))
-    return Viewer(server, dataset, session, headers=headers)
+    session, dataset = session_of(server, url)
+    return Viewer(server, dataset, session, headers={"Authorization": f"Bearer {server.token()}"})
 
 
 def placed(server, xy):

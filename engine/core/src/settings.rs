@@ -19,8 +19,8 @@ pub struct LayoutSettings {
     /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that
     /// the size of the graph turns into a number of iterations; 0 keeps the given positions.
     pub play: u64,
-    /// Whether an address, a client or a person set `play`. Where none did, a session of a dataset that names a `layout`
-    /// begins at rest, so that the nodes stay where that layout has put them.
+    /// Whether an address, a client or a person set `play`. Where none did, a session of a dataset that names a `layout`, or
+    /// has positions in its columns, begins at rest, so that the nodes stay where these have put them.
     #[serde(skip)]
     pub play_is_set: bool,
     /// Logarithmic attraction: tighter communities. Without a value, graphs of some size have it,

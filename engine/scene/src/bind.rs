@@ -166,6 +166,17 @@ pub(crate) const NOT_SHOWN: &str = "encoding-not-drawn";
 /// Columns that every graph has without a table.
 const DEGREES: [&str; 3] = ["degree", "degree_in", "degree_out"];
 
+/// The columns that there are, for messages.
+fn named(columns: &[&str]) -> String {
+    const SHOWN: usize = 20;
+    if columns.is_empty() {
+        return String::new();
+    }
+    let more = if columns.len() > SHOWN { " and more" } else { "" };
+    let shown = columns.iter().take(SHOWN).map(|name| format!("{name:?}")).collect::<Vec<_>>();
+    format!(" (it has {}{more})", shown.join(", "))
+}
+
 impl<'a> Cx<'a> {
     /// Tells that something bound is not shown as asked.
     pub(crate) fn tell(&mut self, slug: &'static str, text: String) {
@@ -183,9 +194,11 @@ impl<'a> Cx<'a> {
     pub(crate) fn column(&mut self, side: Side, name: &str, purpose: &str) -> Option<Source<'a>> {
         let found = self.find(side, name);
         if found.is_none() {
+            let table = if side == Side::Node { self.nodes } else { self.edges };
+            let known = table.map(|t| named(&t.column_names())).unwrap_or_default();
             let side = side.word();
             let text = format!(
-                "{side} {purpose} is bound to column {name:?}, which the {side} table does not have: \
+                "{side} {purpose} is bound to column {name:?}, which the {side} table does not have{known}: \
                  the default is shown"
             );
             self.tell(COLUMN_MISSING, text);

@@ -338,6 +338,8 @@ pub const DOCUMENT_VALUE_BYTES_MAX: usize = 512 << 10;
 pub const HISTORY_BYTES_MAX: usize = 4 << 20;
 /// Steps that can be taken back in one visualization.
 pub const HISTORY_STEPS_MAX: usize = 500;
+/// Arrangements of the nodes of one visualization that are kept for taking layouts back.
+pub const ARRANGEMENTS_KEPT_MAX: usize = 4;
 /// Steps that a page may have missed and still gets one by one.
 pub const STEPS_TOLD_MAX: usize = 1_000;
 /// Requests that may wait long (for a turn among queries, a layout, groups) of one account at a time.

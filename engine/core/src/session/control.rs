@@ -44,6 +44,8 @@ pub enum Control {
     Pins(Vec<(u32, Option<[f32; 2]>)>),
     /// Moves all nodes; those that are held stay.
     Place(Arc<Placement>),
+    /// Moves all nodes to where the session began: the places that the data has.
+    Given,
 }
 
 impl VizSession {
@@ -75,6 +77,7 @@ impl VizSession {
             Control::Unpin { node } => self.change_pins(&[(node, None)])?,
             Control::Pins(pins) => self.change_pins(&pins)?,
             Control::Place(placement) => self.place(placement, now)?,
+            Control::Given => self.place_given(now)?,
         }
         Ok(())
     }

@@ -31,6 +31,14 @@ pub enum Phase {
     Failed,
 }
 
+impl Phase {
+    /// Whether a layout is there and has nothing left to do.
+    #[must_use]
+    pub const fn is_at_rest(self) -> bool {
+        matches!(self, Self::Settled | Self::Stopped)
+    }
+}
+
 /// What computes a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -58,6 +58,16 @@ impl VizSession {
         Ok(())
     }
 
+    /// Moves the nodes to where the session began.
+    pub(super) fn place_given(&mut self, now: Instant) -> Result<(), EngineError> {
+        let first = self.lease.as_ref().and_then(|lease| {
+            let positions = lease.start()?.to_vec();
+            Some(Placement { epoch: lease.facts.epoch, positions, depths: None, by: String::new() })
+        });
+        let first = first.ok_or_else(|| EngineError::NotLoaded(self.id.clone()))?;
+        self.place(Arc::new(first), now)
+    }
+
     /// The third coordinates of a layout that a viewer named; `None` where those of the data hold.
     pub(crate) fn placed_depths(&self) -> Option<Arc<Vec<f32>>> {
         self.placed.depths.clone()

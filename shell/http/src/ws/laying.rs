@@ -29,6 +29,24 @@ impl<'a> Laying<'a> {
         self.0 = Some(laid.boxed());
     }
 
+    /// Has the forces run, instead of a layout that is on its way.
+    pub(super) fn run_forces(
+        &mut self,
+        shell: &'a Shell,
+        who: &Principal,
+        grant: &ViewerGrant,
+        millis: Option<u64>,
+    ) {
+        let (who, grant) = (who.clone(), grant.clone());
+        let ran = async move { shell.service.sessions.run_forces(&who, &grant, millis).await };
+        self.0 = Some(ran.boxed());
+    }
+
+    /// Ends a layout that is on its way.
+    pub(super) fn end(&mut self) {
+        self.0 = None;
+    }
+
     /// How the layout ended; never, while there is none.
     pub(super) async fn done(&mut self) -> Placed {
         let Some(laid) = &mut self.0 else { return pending().await };

@@ -424,7 +424,16 @@ impl Link<'_> {
             }
             Said::Undo { id } => return self.step(seat, grant, &id, StepRequest::Undo).await,
             Said::Redo { id } => return self.step(seat, grant, &id, StepRequest::Redo).await,
-            Said::Play { on, ms } => Control::Play { on, for_millis: ms },
+            Said::Play { on: true, ms } if controls => {
+                self.laying.run_forces(self.shell, who, grant, ms);
+                return Ok(());
+            }
+            Said::Play { on, ms } => {
+                if controls {
+                    self.laying.end();
+                }
+                Control::Play { on, for_millis: ms }
+            }
             Said::Settings(knobs) => Control::Settings(knobs),
             Said::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },
             Said::Unpin { index } => Control::Unpin { node: index },

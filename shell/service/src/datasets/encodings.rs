@@ -231,7 +231,8 @@ pub(crate) fn check_columns(
         let column = column.as_str().unwrap_or_default();
         if !schema.dtypes.contains_key(column) {
             let text = format!(
-                "{field}.bindings.{role} names column {column:?}, which the {part} do not have: ignored"
+                "{field}.bindings.{role} names column {column:?}, which the {part} do not have: ignored; their columns are: {}",
+                columns_text(schema)
             );
             note(notices, Notice::new("column-missing", text));
         }

@@ -12,7 +12,7 @@ use graphlume_types::limits::{
 use serde_json::{Map, Value, json};
 
 use super::value::Ruled;
-use super::{Change, Held, PARSED_BYTES, Payer};
+use super::{ARRANGEMENT, Change, Held, PARSED_BYTES, Payer};
 use crate::error::ServiceError;
 use crate::free_fields::json_bytes;
 
@@ -35,6 +35,8 @@ pub(crate) enum Place<'a> {
     Setting(&'a str),
     /// How the picture looks otherwise.
     Look(&'a str),
+    /// The layout that placed the nodes, which only layouts change.
+    Arrangement,
 }
 
 /// The encoding of rings and lines under the graph, which follow no column.
@@ -101,8 +103,10 @@ impl<'a> Place<'a> {
                 ),
             )
         };
-        if path == "prune_orphans" {
-            return Ok(Self::PruneOrphans);
+        match path {
+            "prune_orphans" => return Ok(Self::PruneOrphans),
+            ARRANGEMENT => return Ok(Self::Arrangement),
+            _ => {}
         }
         let (root, name) = path.split_once('/').ok_or_else(nowhere)?;
         match root {
@@ -130,6 +134,12 @@ pub(crate) fn checked(
     payer: &Payer,
 ) -> Result<Change, ServiceError> {
     let place = Place::of(path)?;
+    if place == Place::Arrangement {
+        return Err(refusal(
+            "unknown-path",
+            format!("{path} follows layouts: name a layout, or take one back"),
+        ));
+    }
     let Some(text) = value else { return Ok(Change::new(path, None)) };
     let bytes = text.as_str().len();
     if bytes > DOCUMENT_VALUE_BYTES_MAX {
@@ -166,6 +176,7 @@ pub(crate) fn checked(
             LayoutSettings::default().apply(&patch)?;
             value
         }
+        Place::Arrangement => value,
         Place::Look(_) => match &value {
             Value::Bool(_) | Value::Number(_) => value,
             Value::String(text) if text.chars().count() <= LOOK_CHARS_MAX => value,

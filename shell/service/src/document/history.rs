@@ -153,6 +153,13 @@ impl History {
         }
     }
 
+    /// Forgets the steps that lead nowhere any more: `leads` says whether what a change leads to is still there.
+    pub(crate) fn forget(&mut self, leads: impl Fn(&Change) -> bool) {
+        self.done.retain(|s| s.back.iter().all(&leads));
+        self.undone.retain(|s| s.changes.iter().all(&leads));
+        self.bytes = self.done.iter().chain(&self.undone).map(|s| s.bytes).sum();
+    }
+
     /// It may take so many bytes from now on.
     pub(crate) const fn grow(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;

@@ -12,7 +12,7 @@ use graphlume_types::limits::{
 use serde_json::Value;
 
 use super::history::History;
-use super::{Actor, Change, Document, Step};
+use super::{ARRANGEMENT, Actor, Arrangements, Change, Document, Step, number_of};
 use crate::error::ServiceError;
 
 /// Who changes something, as the others are told.
@@ -205,6 +205,14 @@ impl Layer {
     pub(crate) fn labels(&self, actor: Actor) -> (Option<&str>, Option<&str>) {
         let (back, again) = (self.history.undoable(actor), self.history.redoable(actor));
         (back.map(|s| s.label.as_str()), again.map(|s| s.label.as_str()))
+    }
+
+    /// Forgets the steps that lead to an arrangement of nodes that is not kept any more.
+    pub(crate) fn forget_arrangements(&mut self, kept: &Arrangements) {
+        self.history.forget(|change| {
+            let number = change.value.as_ref().map_or(0, number_of);
+            change.path != ARRANGEMENT || kept.get(number).is_some()
+        });
     }
 
     /// An account owns the session by now.

@@ -4,6 +4,7 @@
 //!
 //! What each person sees for himself, such as the camera or what is selected, is not here.
 
+mod arrangements;
 mod entry;
 mod history;
 mod layer;
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 use crate::error::ServiceError;
 
+pub(crate) use arrangements::{ARRANGEMENT, Arrangements, change_to, number_in, number_of};
 pub(crate) use entry::{Place, checked};
 pub(crate) use history::{Actor, Step};
 pub(crate) use layer::{Author, Layer, Planned, Shown, Way};
@@ -31,7 +33,7 @@ pub use room::Seat;
 pub(crate) use room::{OfRoom, Room};
 pub use told::{Text, Told};
 pub(crate) use unwritten::Unwritten;
-pub(crate) use value::{Held, PARSED_BYTES, Payer};
+pub(crate) use value::{Held, PARSED_BYTES, Paid, Payer};
 
 /// One entry that a page asks to be another, or to go when there is no value.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

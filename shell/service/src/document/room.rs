@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::told::{Text, Whole};
-use super::{Actor, Author, Document, Layer, Payer, Planned, Shown, Told, Unwritten};
+use super::{Actor, Arrangements, Author, Document, Layer, Payer, Planned, Shown, Told, Unwritten};
 
 /// A page at the room.
 #[derive(Debug)]
@@ -58,6 +58,8 @@ pub(crate) struct Room {
     own: Budget,
     /// The turn to find what is visible.
     finding: tokio::sync::Mutex<()>,
+    /// Where the nodes were before layouts.
+    arrangements: Mutex<Arrangements>,
 }
 
 impl Room {
@@ -77,6 +79,7 @@ impl Room {
             turn: Arc::new(tokio::sync::Mutex::new(unwritten)),
             own: Budget::new("own filters of a visualization", OWN_DOCUMENTS_BYTES_MAX),
             finding: tokio::sync::Mutex::default(),
+            arrangements: Mutex::default(),
         })
     }
 
@@ -95,6 +98,16 @@ impl Room {
     /// The turn to find what is visible.
     pub(crate) async fn finding(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.finding.lock().await
+    }
+
+    /// Looks at, or changes, what is kept of arrangements of the nodes. Steps that lead to none of them are forgotten.
+    pub(crate) fn arrangements<T>(&self, work: impl FnOnce(&mut Arrangements) -> T) -> T {
+        let mut kept = self.arrangements.lock();
+        let done = work(&mut kept);
+        self.state.lock().shared.forget_arrangements(&kept);
+        drop(kept);
+        self.tell();
+        done
     }
 
     /// Who pays for what all see.

@@ -22,8 +22,8 @@ use super::stored::{Writing, write_step};
 use super::{SessionMeta, Sessions, ViewerGrant, no_session};
 use crate::data::DataStore;
 use crate::document::{
-    Actor, Author, Change, ChangeRequest, Held, Layer, OfRoom, Payer, Place, Planned, Room, Seat,
-    Told, Unwritten, Way, checked,
+    ARRANGEMENT, Actor, Author, Change, ChangeRequest, Held, Layer, OfRoom, Payer, Place, Planned,
+    Room, Seat, Told, Unwritten, Way, checked,
 };
 use crate::error::ServiceError;
 
@@ -179,6 +179,7 @@ impl Sessions {
         };
         let actor = author.actor;
         let planned = plan(&meta.room, None, |layer| planned(layer, actor, asked))?;
+        self.rearrange(grant, &meta, &planned).await?;
         let hides = hides(&planned);
         Ok((self.carry_out(grant, (meta, turn), planned, author).await?, hides))
     }
@@ -256,12 +257,13 @@ impl Sessions {
         before: &Collections,
         planned: &Planned,
     ) -> Result<Turn, ServiceError> {
-        if meta.owner.is_none() {
+        let changes = &planned.step.changes;
+        if meta.owner.is_none() || changes.iter().all(|c| c.path == ARRANGEMENT) {
             return Ok(turn);
         }
         let records = &meta.collections.records;
         let changed = before.records != *records;
-        let changes = planned.step.changes.iter().filter(|c| !is_collection(&c.path));
+        let changes = changes.iter().filter(|c| !is_collection(&c.path) && c.path != ARRANGEMENT);
         let text = |held: &Held| held.text().clone();
         let step = StepRec {
             session_id: meta.session.clone(),
@@ -383,7 +385,7 @@ impl Sessions {
     }
 }
 
-fn plan(
+pub(super) fn plan(
     room: &Room,
     own: Option<&str>,
     find: impl FnOnce(&mut Layer) -> Result<Planned, ServiceError>,

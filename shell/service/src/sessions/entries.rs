@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::SessionMeta;
 use super::collections;
-use crate::document::{Change, Document, Held, Place, Planned};
+use crate::document::{ARRANGEMENT, Change, Document, Held, Place, Planned};
 use crate::error::ServiceError;
 
 /// What the layout has to do for a step.
@@ -57,7 +57,7 @@ pub(super) fn settings_of(meta: &SessionMeta) -> LayoutSettings {
 
 /// What of a document is written down; the collections have records of their own.
 pub(super) fn kept(mut entries: BTreeMap<String, JsonText>) -> BTreeMap<String, JsonText> {
-    entries.retain(|path, _| !is_collection(path));
+    entries.retain(|path, _| !is_collection(path) && path != ARRANGEMENT);
     entries
 }
 

@@ -3,6 +3,7 @@
 mod about;
 mod address;
 mod address_collections;
+mod arranging;
 pub(crate) mod changing;
 pub(crate) mod checkpoints;
 pub(crate) mod collections;

@@ -27,6 +27,9 @@ const CALLS: [&str; 9] = [
     "time_ring_layout",
     "tree_layout",
 ];
+/// The name by which the nodes go back to where the data has them.
+const GIVEN: &str = "given";
+const GIVEN_LABEL: &str = "Given positions";
 /// Libraries whose layouts are known by their names.
 const LIBRARIES: [&str; 2] = ["igraph", "cugraph"];
 
@@ -68,6 +71,14 @@ impl Sessions {
         grant: &ViewerGrant,
         layout: &NamedLayout,
     ) -> Result<Arc<SessionState>, ServiceError> {
+        if layout.name == GIVEN {
+            let graph = self.ctx.engine.info(grant.session.clone()).await?.graph;
+            if !graph.is_some_and(|graph| graph.has_positions) {
+                let text = "the data has no positions: bind point_x and point_y, or name a layout";
+                return Err(ServiceError::invalid("layout", text));
+            }
+            return self.arrange(who, grant, (GIVEN_LABEL, ""), Control::Given).await;
+        }
         let query = graphlume_gfql::parse(&json!([layout.call()?]))?;
         let request = QueryRequest {
             ask: ParsedQuery::Gfql(Arc::new(query), None),
@@ -86,9 +97,11 @@ impl Sessions {
         let (positions, depths) =
             self.ctx.blocking(move |_| Ok((places(&graph)?, depths(&graph)))).await?;
         let placement = Placement { epoch, positions, depths, by: layout.name.clone() };
-        let placed = self.control(grant, Control::Place(Arc::new(placement))).await;
+        let label = format!("Layout {}", layout.name);
+        let place = Control::Place(Arc::new(placement));
+        let placed = self.arrange(who, grant, (&label, &layout.name), place).await;
         drop((graphs, memory));
-        Ok(placed?)
+        placed
     }
 }
 

@@ -9,7 +9,7 @@ export interface LayoutFacts {
   iterations: number;
   /** How the layout ended without coming to rest; empty otherwise. */
   end: string;
-  /** The positions are the dataset's own. */
+  /** The nodes stand where the dataset has them. */
   given: boolean;
   /** The layout that was named last and placed the nodes; empty when none was. */
   placedBy: string;
@@ -20,11 +20,18 @@ function neverRan({ state, playing, iterations, placedBy }: LayoutFacts): boolea
   return !playing && state === 'settled' && iterations === 0 && placedBy === '';
 }
 
+/** Whether nobody has moved the nodes, or what moved them was taken back. */
+function standsAsGiven({ state, playing, given, placedBy }: LayoutFacts): boolean {
+  return given && !playing && (state === 'settled' || state === 'stopped') && placedBy === '';
+}
+
 /** The word beside the dot, and what there is to say about it; null when the connection is all there is. */
 export function layoutWord(facts: LayoutFacts): { word: string; title: string } | null {
+  if (standsAsGiven(facts)) {
+    return { word: 'as given', title: "The positions are the dataset's own: no layout runs until you start one" };
+  }
   if (neverRan(facts)) {
-    const places = facts.given ? "the positions are the dataset's own" : 'the nodes stand where they began';
-    return { word: 'no layout run', title: `No layout was run: ${places}` };
+    return { word: 'no layout run', title: 'No layout was run: the nodes stand where they began' };
   }
   const ended = !facts.playing && (facts.state === 'settled' || facts.state === 'stopped');
   return ended ? { word: facts.state, title: facts.end } : null;
@@ -33,6 +40,7 @@ export function layoutWord(facts: LayoutFacts): { word: string; title: string } 
 /** What a screen reader hears when the layout begins or ends. */
 export function layoutNews(facts: LayoutFacts): string {
   if (facts.playing) return 'The layout is running.';
+  if (standsAsGiven(facts)) return "The nodes stand at the dataset's own positions.";
   if (neverRan(facts)) return 'No layout was run.';
   if (facts.state === 'settled') return 'The layout has settled.';
   return facts.state === 'stopped' ? facts.end : 'The layout is paused.';

@@ -93,7 +93,7 @@ export const layout = computed<LayoutFacts>(() => ({
   playing: playing.value,
   iterations: iterations.value,
   end: layoutEnd.value,
-  given: givenPositions.value,
+  given: givenPositions.value && !displaced.value,
   placedBy: placedBy.value,
 }));
 

@@ -243,7 +243,11 @@ test('what was never laid out is not called settled', () => {
   const never = layoutWord(layout({ iterations: 0 }));
   assert.equal(never?.word, 'no layout run');
   assert.match(never?.title ?? '', /^No layout was run/);
-  assert.match(layoutWord(layout({ iterations: 0, given: true }))?.title ?? '', /dataset's own/);
+  const given = layoutWord(layout({ given: true }));
+  assert.equal(given?.word, 'as given');
+  assert.match(given?.title ?? '', /dataset's own/);
+  assert.equal(layoutWord(layout({ given: true, playing: true, state: 'running' })), null);
+  assert.match(layoutNews(layout({ given: true })), /dataset's own/);
   assert.equal(layoutNews(layout({ iterations: 0 })), 'No layout was run.');
   assert.equal(layoutWord(layout({ state: 'running', playing: true, iterations: 0 })), null);
   assert.equal(layoutWord(layout({ state: 'paused', iterations: 0 })), null);
