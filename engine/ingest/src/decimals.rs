@@ -26,7 +26,7 @@ pub(crate) fn tell(parsed: &mut Parsed) {
         batch.schema_ref().fields().iter().zip(batch.columns()).collect::<Vec<_>>()
     });
     let said = columns.filter_map(|(field, column)| {
-        let (count, name) = (inexact(column), field.name());
+        let (count, name) = (inexact(column), shown(field.name()));
         let what = match field.data_type() {
             D::Decimal32(_, s) | D::Decimal64(_, s) | D::Decimal128(_, s) | D::Decimal256(_, s) => {
                 if *s > 0 { "as the nearest 64-bit floats" } else { "as texts of digits" }
@@ -43,13 +43,29 @@ pub(crate) fn tell(parsed: &mut Parsed) {
     parsed.cut.extend(said.collect::<Vec<_>>());
 }
 
-/// What is said of a column of text whose numbers were read as floats, `count` of which are not what is written.
+/// What is said of a column of text whose numbers were read as floats, `count` of which, or more past the most that are
+/// counted, are not what is written.
 pub(crate) fn rounded(name: &str, count: u64) -> String {
+    let name = shown(name);
+    let least = if count >= ROUNDED_COUNTED_MAX { "at least " } else { "" };
     format!(
-        "column {name:?} holds {count} numbers that no 64-bit float is, and has the nearest ones: set the option `dtype` to \
-         {{{name:?}: \"str\"}} to keep the digits as text"
+        "column {name:?} holds {least}{count} numbers that no 64-bit float is, and has the nearest ones: set the option \
+         `dtype` to {{{name:?}: \"str\"}} to keep the digits as text"
     )
 }
+
+/// The beginning of a name, for messages.
+pub(crate) fn shown(name: &str) -> String {
+    const CHARS: usize = 100;
+    let mut shown: String = name.chars().take(CHARS).collect();
+    if shown.len() < name.len() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Rounded numbers that are counted in one part of a column: each costs far more than reading it.
+pub(crate) const ROUNDED_COUNTED_MAX: u64 = 1000;
 
 /// More digits than a float is ever written with, so that fewer are no sign of a loss.
 const DIGITS_OF_FLOATS: usize = 17;

@@ -9,7 +9,7 @@ use super::seen::Seen;
 #[cfg(target_arch = "x86_64")]
 use super::swar;
 use super::token::Token;
-use crate::decimals::{loses, loses_whole};
+use crate::decimals::{ROUNDED_COUNTED_MAX, loses, loses_whole};
 use crate::demand::{Demand, Kind};
 use crate::number::{Int, fast_float, fast_int};
 
@@ -318,7 +318,7 @@ impl<'a> ChunkColumn<'a> {
             self.note(cx, cell, &text);
             if repr == Kind::Float {
                 self.seen.0 |= Seen::FLOAT;
-                self.rounded += u64::from(loss(cell, &text));
+                self.count_rounded(|| loss(cell, &text));
             }
             self.slots[row] = value;
             return Ok(());
@@ -402,7 +402,7 @@ impl<'a> ChunkColumn<'a> {
         self.repr = match cell {
             Cell::Float(v) if repr == Some(Kind::Int) => {
                 self.ints_to_floats();
-                self.rounded += u64::from(loses(text, v));
+                self.count_rounded(|| loses(text, v));
                 self.slots[row] = v.to_bits();
                 Some(Kind::Float)
             }
@@ -427,6 +427,13 @@ impl<'a> ChunkColumn<'a> {
             }
             _ => None,
         };
+    }
+
+    /// Counts a number that is another one as a float, as long as it is worth while.
+    fn count_rounded(&mut self, is_rounded: impl FnOnce() -> bool) {
+        if self.rounded < ROUNDED_COUNTED_MAX && is_rounded() {
+            self.rounded += 1;
+        }
     }
 
     fn ints_to_floats(&mut self) {

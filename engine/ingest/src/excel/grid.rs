@@ -184,6 +184,7 @@ impl Grid {
             }
             let beyond = column.beyond_doubles(first..end);
             if beyond > 0 {
+                let name = crate::decimals::shown(&name);
                 told.cut.push(format!(
                     "column {name:?} of sheet {sheet:?} holds {beyond} whole numbers beyond 2^53, of which a workbook keeps 15 \
                      to 17 digits: write ids of that length as text cells"

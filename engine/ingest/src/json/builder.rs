@@ -9,7 +9,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use graphlume_types::number::exact_f64_of_u64;
 
 use super::texts::{Texts, append, fitted};
-use crate::decimals::{loses, loses_whole};
+use crate::decimals::{ROUNDED_COUNTED_MAX, loses, loses_whole};
 use crate::demand::Kind;
 
 /// A scalar of JSON. Arrays and objects are their own compact text.
@@ -110,7 +110,9 @@ impl ColumnBuilder {
             (Values::Int(v), Scalar::Int(i)) => v.push(i),
             (Values::Int(v), _) => v.push(0),
             (Values::Float(v), Scalar::Float(f)) => {
-                self.rounded += u64::from(loses(raw.as_bytes(), f));
+                if self.rounded < ROUNDED_COUNTED_MAX {
+                    self.rounded += u64::from(loses(raw.as_bytes(), f));
+                }
                 v.push(f);
             }
             (Values::Float(v), Scalar::Int(i)) => {
