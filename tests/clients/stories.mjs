@@ -23,7 +23,7 @@ export const STORIES = [
   ['ManyPointsOfInterest', { pointsOfInterestMax: 50 }, { 'look/labelPOIMax': 50 }],
   ['HideChromeButShowTools', { showToolbar: false, showHistograms: true }, { 'look/showToolbar': false }],
   ['TogglePanelFilters', { togglePanel: 'filters' }, 'filters'],
-  ['TogglePanelScene', { togglePanel: 'scene' }, {}],
+  ['TogglePanelScene', { togglePanel: 'scene' }, /no panel of the scene yet/],
   ['TogglePanelNone', { togglePanel: false }, /toUpperCase/],
   ['ScalePointSize', { encodePointSize: 'betweenness', pointSize: 0.2 }, { 'look/pointSize': 0.2 }],
   [

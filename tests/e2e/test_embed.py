@@ -2,7 +2,7 @@
 
 import subprocess
 
-from conftest import HANG_S, WEB, node_script, page_env
+from conftest import HANG_S, PASSWORD, WEB, node_script, page_env
 from test_page import generated
 
 
@@ -17,3 +17,7 @@ def run(script, **env):
 def test_the_clients_embed_the_page_and_use_it(server, alice, tmp_path):
     graph = generated(alice, tmp_path, "sbm", "--nodes", 400, "--edges", 900, "--communities", 8, "--mixing", 10)
     run("embed.test.mjs", EMBED_URL=server.url, EMBED_DATASET=graph)
+
+
+def test_every_call_and_setting_of_the_client_has_an_effect_or_is_an_error(server, alice):
+    run("embed-calls.test.mjs", EMBED_URL=server.url, EMBED_USER="alice", EMBED_PASSWORD=PASSWORD)
