@@ -1,5 +1,6 @@
 // What the published stories of the React component (client-api-react 5.1.8) set, by story: its properties; the
-// entries of the document that have to follow, the panel that has to open, or the error of the component itself.
+// entries of the document that have to follow, the panel that has to open, the error of the component itself, or
+// what the page refuses, which the component prints.
 
 export const STORIES = [
   ['BackgroundColor', { backgroundColor: '#f0f0f0' }, { 'look/background': '#f0f0f0' }],
@@ -23,7 +24,7 @@ export const STORIES = [
   ['ManyPointsOfInterest', { pointsOfInterestMax: 50 }, { 'look/labelPOIMax': 50 }],
   ['HideChromeButShowTools', { showToolbar: false, showHistograms: true }, { 'look/showToolbar': false }],
   ['TogglePanelFilters', { togglePanel: 'filters' }, 'filters'],
-  ['TogglePanelScene', { togglePanel: 'scene' }, {}],
+  ['TogglePanelScene', { togglePanel: 'scene' }, { refused: /no panel of the scene yet/ }],
   ['TogglePanelNone', { togglePanel: false }, /toUpperCase/],
   ['ScalePointSize', { encodePointSize: 'betweenness', pointSize: 0.2 }, { 'look/pointSize': 0.2 }],
   [

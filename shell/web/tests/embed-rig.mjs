@@ -1,5 +1,5 @@
 // Pages of another origin that show ours in a frame, for the tests of the embedding clients. `EMBED_URL` is
-// the server, `EMBED_DATASET` what is shown.
+// the server; without it one is started. `EMBED_DATASET` is what is shown, unless a test says.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -9,10 +9,19 @@ import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 import { HANG_MS, launch, until } from './page/browser.mjs';
+import { binary, freePort, signIn, startServer } from './real-server.mjs';
 
 export const CLIENTS = fileURLToPath(new URL('../../../tests/clients', import.meta.url));
 const OUT = join(CLIENTS, 'node_modules/.embed');
-export const BASE = process.env.EMBED_URL;
+const own = process.env.EMBED_URL
+  ? null
+  : await startServer(binary(), await freePort(), await freePort());
+export const BASE = own?.base ?? process.env.EMBED_URL;
+/** Requests of somebody who may make datasets. */
+export const account = async () => ({
+  base: BASE,
+  headers: own?.headers ?? (await signIn(BASE, process.env.EMBED_USER, process.env.EMBED_PASSWORD)),
+});
 const DATASET = process.env.EMBED_DATASET;
 const ENTRIES = { js: 'embed-js.mjs', react: 'embed-react.mjs', examples: 'embed-examples.mjs' };
 const page = (name) =>
@@ -53,6 +62,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   server?.close();
+  own?.child.kill('SIGTERM');
 });
 
 let sessions = 0;
@@ -67,7 +77,8 @@ export async function embedding(name, run, options = {}) {
   outer.on('pageerror', (error) => errors.push(String(error)));
   await outer.goto(`${here}/${name}`);
   sessions += 1;
-  const query = `dataset=${DATASET}&session=embed-${process.pid}-${sessions}&play=0&test=1&splashAfter=False`;
+  const dataset = options.dataset ?? DATASET;
+  const query = `dataset=${dataset}&session=embed-${process.pid}-${sessions}&play=0&test=1&splashAfter=False`;
   try {
     await run({ outer, address: `${BASE}/graph/graph.html?${query}`, query, errors });
     assert.deepEqual(errors, []);
@@ -84,3 +95,25 @@ export async function inner(outer) {
   return find();
 }
 
+/** Connects the JavaScript client to the frame. */
+export async function connect(outer, address) {
+  await outer.evaluate((url) => {
+    const frame = document.getElementById('viz');
+    frame.src = url;
+    return new Promise((done, fail) => {
+      window.api.graphistryJS(frame).subscribe((g) => {
+        window.g = g;
+        done();
+      }, fail);
+    });
+  }, address);
+  return inner(outer);
+}
+
+/** Runs functions of the client one after another on the connected picture. */
+export const does = (outer, ...steps) =>
+  outer.evaluate(async (list) => {
+    let last;
+    for (const [name, ...args] of list) last = await window.run(name, args);
+    return last;
+  }, steps);

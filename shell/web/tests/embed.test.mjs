@@ -3,31 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BASE, embedding, inner } from './embed-rig.mjs';
+import { BASE, connect, does, embedding, inner } from './embed-rig.mjs';
 import { until } from './page/browser.mjs';
 
-/** Connects the JavaScript client to the frame. */
-async function connect(outer, address) {
-  await outer.evaluate((url) => {
-    const frame = document.getElementById('viz');
-    frame.src = url;
-    return new Promise((done, fail) => {
-      window.api.graphistryJS(frame).subscribe((g) => {
-        window.g = g;
-        done();
-      }, fail);
-    });
-  }, address);
-  return inner(outer);
-}
-
-/** Runs functions of the client one after another on the connected picture. */
-const does = (outer, ...steps) =>
-  outer.evaluate(async (list) => {
-    let last;
-    for (const [name, ...args] of list) last = await window.run(name, args);
-    return last;
-  }, steps);
 const visible = (frame) =>
   frame.evaluate(() => window.__viewer.doc.shown?.nodes ?? window.__viewer.counts.nodes);
 
@@ -107,11 +85,10 @@ test('encodings, panels, camera, play and the workbook answer', async () => {
     await does(outer, ['updateZoom', 2]);
     await until(async () => Math.abs((await zoom()) - 2) < 0.01);
     // These two functions of the client trip over their own answer; what they ask for is done all the same.
-    await does(outer, ['autocenter', 90]).catch((error) => assert.match(String(error), /toJSON/));
+    await does(outer, ['autocenter', 100]).catch((error) => assert.match(String(error), /toJSON/));
     await until(async () => Math.abs((await zoom()) - 1) < 0.01);
     await does(outer, ['saveWorkbook']).catch((error) => assert.match(String(error), /toJSON/));
     assert.equal(typeof (await outer.evaluate(() => window.read('id'))), 'string');
-    await does(outer, ['toggleTimebars', true], ['toggleInspector', false]);
   });
 });
 
@@ -153,7 +130,6 @@ test('callbacks tell of selections, labels and the end of play', async () => {
     await does(outer, ['toggleClustering', false]);
     await until(() => outer.evaluate(() => window.heard.plays > 0));
     await until(() => outer.evaluate(() => window.heard.labels > 0));
-    // Last: with each selection that the client is told of it forgets how to set values.
     await does(outer, ['setSelectionExternal', { point: [1, 2, 3], edge: [] }]);
     await until(() => outer.evaluate(() => window.heard.selection.some((s) => s.point.length === 3)));
     const last = await outer.evaluate(() => window.heard.selection.at(-1));

@@ -186,6 +186,11 @@ test('what the stories of the React component set is done', async () => {
       iframeStyle: { width: '900px', height: '600px', border: 0 },
     };
     const connected = () => outer.evaluate(() => window.connected);
+    const printed = [];
+    const text = (handle) => handle.evaluate((value) => JSON.stringify(value)).catch(() => '');
+    outer.on('console', async (message) => {
+      if (message.type() === 'error') printed.push(...(await Promise.all(message.args().map(text))));
+    });
     await outer.evaluate((props) => window.mount(props), base);
     let frame = await inner(outer);
     await until(async () => (await connected()) > 0);
@@ -198,6 +203,8 @@ test('what the stories of the React component set is done', async () => {
         await mountAnew(outer, base);
         frame = await inner(outer);
         await until(async () => (await connected()) > before);
+      } else if (expected.refused) {
+        await until(() => printed.some((said) => expected.refused.test(said)));
       } else if (expected === 'filters') await until(() => there(frame, '#panel-filters'));
       else if (expected === 2) await until(() => rules('filter', 2)(frame));
       else {

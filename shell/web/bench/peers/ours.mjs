@@ -1,65 +1,14 @@
-// The page itself, served by the real server: starting it, uploading the graph, and telling the page new
-// positions.
+// The page itself, served by the real server: uploading the graph, and telling the page new positions.
 
-import { spawn } from 'node:child_process';
-import { mkdtempSync, openSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { upload as uploadTables } from '../../tests/real-server.mjs';
 import { SPACE, tables } from './graph.mjs';
 
-const PASSWORD = 'measured';
-
-/** A server of its own on a fresh folder. */
-export async function startServer(binary, port) {
-  const folder = mkdtempSync(join(tmpdir(), 'graphlume-peers-'));
-  const log = openSync(join(folder, 'log'), 'a');
-  const listen = ['--listen', `127.0.0.1:${port}`, '--internal-listen', `127.0.0.1:${port + 1}`];
-  const child = spawn(binary, ['serve', '--data', join(folder, 'data'), ...listen], {
-    env: { ...process.env, GRAPHLUME_ADMIN_PASSWORD: PASSWORD },
-    stdio: ['ignore', log, log],
-  });
-  const base = `http://127.0.0.1:${port}`;
-  for (let tries = 0; ; tries += 1) {
-    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${folder}/log`);
-    if (await fetch(`${base}/healthz`).then((r) => r.ok, () => false)) break;
-    if (tries === 600) throw new Error('the server did not come up in 60 s');
-    await new Promise((done) => setTimeout(done, 100));
-  }
-  const body = { username: 'admin', password: PASSWORD };
-  const { token } = await json(`${base}/api-token-auth/`, { body });
-  return { base, child, headers: { Authorization: `Bearer ${token}` }, datasets: new Map() };
-}
-
-async function json(address, { body, headers = {} }) {
-  const raw = Buffer.isBuffer(body);
-  const type = raw ? {} : { 'content-type': 'application/json' };
-  const answer = await fetch(address, {
-    method: 'POST',
-    headers: { ...headers, ...type },
-    body: raw ? body : JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${address}: ${answer.status} ${await answer.text()}`);
-  return answer.json();
-}
+export { startServer } from '../../tests/real-server.mjs';
 
 /** Uploads a graph with its positions; answers the address of its page. */
-export async function upload({ base, headers }, name, graph) {
-  const file = async (data) => {
-    const { file_id } = await json(`${base}/api/v2/files/`, { headers, body: { file_type: 'csv' } });
-    await json(`${base}/api/v2/upload/files/${file_id}`, { headers, body: data });
-    return file_id;
-  };
-  const { nodes, edges } = tables(graph);
-  const body = {
-    name,
-    node_encodings: { bindings: { node: 'id', node_x: 'x', node_y: 'y' } },
-    edge_encodings: { bindings: { source: 's', destination: 'd' } },
-    metadata: {},
-    node_files: [await file(nodes)],
-    edge_files: [await file(edges)],
-  };
-  const { data } = await json(`${base}/api/v2/upload/datasets/`, { headers, body });
-  return `${base}/graph/graph.html?dataset=${data.dataset_id}&play=0`;
+export async function upload(server, name, graph) {
+  const dataset = await uploadTables(server, name, tables(graph));
+  return `${server.base}/graph/graph.html?dataset=${dataset}&play=0`;
 }
 
 /** In the page: keeps frames of positions ready that turn the layout, as the server would send them. */

@@ -1,14 +1,18 @@
 import { effect } from '@preact/signals';
 import { session } from '../document/current.ts';
 import { freshId } from '../document/document.ts';
+import { lookProblem } from '../document/look.ts';
 import type { DocumentSession } from '../document/session.ts';
 import * as state from '../document/state.ts';
+import type { Change } from '../net/messages.ts';
 import * as store from '../state/store.ts';
-import { selecting } from '../state/selecting.ts';
 import type { Viewer } from '../state/viewer.ts';
-import { answer, atom, expand, put, ref, resolve, valueAt } from './json-graph.ts';
+import * as acts from './acts.ts';
+import { LEFT_PANELS, MEANINGS, SETTINGS, UNKNOWN_PANEL } from './calls.ts';
+import type { Act, FunctionPath } from './calls.ts';
+import { Encodings } from './encodings.ts';
+import { answer, atom, expand, put, resolve, valueAt } from './json-graph.ts';
 import type { Envelope, Path, PathSet, Tree } from './json-graph.ts';
-import { changeOf, SETTINGS } from './settings.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 /** Lets the page that this one is shown in use it, once there is something to use. */
@@ -19,10 +23,13 @@ export function embed(viewer: Viewer): void {
 
 /** What an embedding page may do: read and write a tree of values, call functions, be told of changes. */
 
-const WORKBOOK = 'workbook';
-const VIEW = 'view';
-const AT_WORKBOOK: Path = ['workbooksById', WORKBOOK];
-const AT_VIEW: Path = [...AT_WORKBOOK, 'viewsById', VIEW];
+/**
+ * Where the one view lies, without references on the way. With each selection that it is told of, the client
+ * puts a tree of its own in place of what it knows, which has these keys and no references; and its view,
+ * which found values once, looks for them where they were then. So each is there from the start, and stays.
+ */
+const AT_WORKBOOK: Path = ['workbooks', 'open'];
+const AT_VIEW: Path = [...AT_WORKBOOK, 'views', 'current'];
 
 /** How long a tick lets the layout run. */
 const TICK_MS = 1_000;
@@ -36,36 +43,77 @@ interface Operation {
   callArgs?: unknown[];
 }
 
+/** The name that a caller knows a path by. */
+function settingOf(path: string): string {
+  return Object.entries(SETTINGS).find(([, [known]]) => known === path)?.[0] ?? path;
+}
+
+/** Throws what of a call there is not, before any of it is done. */
+function check(values: acts.Values): void {
+  for (const [path, value] of values) {
+    const meaning = MEANINGS.get(path);
+    if (!meaning) {
+      const names = Object.keys(SETTINGS).join(', ');
+      throw new Error(`There is no setting ${path}; updateSetting takes ${names}.`);
+    }
+    if ('absent' in meaning && value === true) throw new Error(meaning.absent);
+    const look = 'entry' in meaning && /^look\/(.*)/.exec(meaning.entry)?.[1];
+    const problem = look ? lookProblem(look, value) : null;
+    if (problem) throw new Error(`${settingOf(path)} is ${acts.shown(value)}; it takes ${problem}.`);
+  }
+  const opens = typeof values.get('panels.left') === 'object' && values.get('panels.left') !== null;
+  if (opens && !LEFT_PANELS.some((path) => values.get(path) === true)) throw new Error(UNKNOWN_PANEL);
+}
+
 class Embed {
   private readonly tree: Tree = {};
   private readonly subscriptions: Subscriptions;
+  private readonly encodings = new Encodings();
   /** Steps are made one after another, in the order in which they were asked for. */
   private last: Promise<unknown> = Promise.resolve();
+  /** The functions of the page. */
+  private readonly functions: Record<FunctionPath, (args: unknown[]) => unknown> = {
+    'filters.add': ([expr]) => this.addRule('filter', expr),
+    'filters.reset': () => this.resetRules('filter'),
+    'exclusions.add': ([expr]) => this.addRule('exclusion', expr),
+    'exclusions.reset': () => this.resetRules('exclusion'),
+    'selection.setExternal': ([what]) => acts.select(this.viewer, what),
+    'highlight.setExternal': ([what]) => acts.highlight(this.viewer, what),
+    autocenter: ([percentile]) => {
+      acts.autocenter(this.viewer, percentile);
+      return percentile ?? null;
+    },
+    tick: () => this.tick(),
+    save: () => this.save(),
+  };
 
   constructor(
     private readonly viewer: Viewer,
     private readonly document: DocumentSession,
     private readonly parent: Window,
   ) {
-    put(this.tree, ['workbooks', 'open'], ref(...AT_WORKBOOK));
-    put(this.tree, [...AT_WORKBOOK, 'id'], atom(store.params.session));
-    put(this.tree, [...AT_WORKBOOK, 'views', 'current'], ref(...AT_VIEW));
-    put(this.tree, [...AT_VIEW, 'id'], atom(store.params.session));
+    for (const at of [AT_WORKBOOK, AT_VIEW]) put(this.tree, [...at, 'id'], atom(store.params.session));
+    for (const path of [...MEANINGS.keys(), ...Object.keys(this.functions)]) this.keep(path, null);
     this.subscriptions = new Subscriptions(viewer, (message) => this.say(message));
     addEventListener('message', (event) => {
       // Other frames of the embedding page, and pages that this one has opened, have no say here.
       if (event.source === parent) this.hear(event.data);
     });
-    effect(() => put(this.tree, [...AT_VIEW, 'scene', 'simulating'], atom(store.playing.value)));
+    effect(() => this.keep('scene.simulating', store.playing.value));
     effect(() => {
       // What the document says now is what is read.
       void state.changes.value;
-      for (const [path, entry] of Object.entries(SETTINGS)) {
-        const value = this.document.document.get(entry);
-        if (value !== undefined) put(this.tree, [...AT_VIEW, ...path.split('.')], atom(value));
+      for (const [path, meaning] of MEANINGS) {
+        if ('entry' in meaning) this.keep(path, this.document.document.get(meaning.entry) ?? null);
       }
     });
     this.announce();
+  }
+
+  /** What is read at a path of the view or, of the function that saves, of the workbook. */
+  private keep(path: string, value: unknown): void {
+    const at = path === 'save' ? AT_WORKBOOK : AT_VIEW;
+    put(this.tree, [...at, ...path.split('.')], atom(value));
   }
 
   private say(message: Record<string, unknown>): void {
@@ -73,8 +121,7 @@ class Embed {
   }
 
   private announce(): void {
-    const { jsonGraph } = answer(this.tree, [['workbooks', 'open', 'views', 'current', 'id']]);
-    this.say({ type: 'init', cache: jsonGraph, subscriptionAPIVersion: 1 });
+    this.say({ type: 'init', cache: this.tree, subscriptionAPIVersion: 1 });
   }
 
   private hear(data: unknown): void {
@@ -104,34 +151,37 @@ class Embed {
     return Promise.reject(new Error(`There is no operation ${String(method)} with these fields.`));
   }
 
-  /** A path below the view, with dots between; null for one that leads elsewhere. */
-  private inView(path: Path): string | null {
+  /** A path below the view, or the whole of one that leads elsewhere, with dots between. */
+  private inView(path: Path): string {
     const full = resolve(this.tree, path);
     const within = AT_VIEW.every((key, at) => String(full[at]) === String(key));
-    return within ? full.slice(AT_VIEW.length).join('.') : null;
+    return (within ? full.slice(AT_VIEW.length) : full).join('.');
   }
 
   private async set({ paths, jsonGraph }: Envelope): Promise<Envelope> {
-    const changes: { path: string; value: unknown }[] = [];
-    const acts: (() => unknown)[] = [];
-    for (const path of paths.flatMap(expand)) {
-      const value = valueAt(jsonGraph, path);
-      put(this.tree, resolve(this.tree, path), atom(value));
-      const name = this.inView(path);
-      if (name === null) continue;
-      const change = changeOf(name, value);
-      if (change) changes.push(change);
-      else acts.push(() => this.act(name, value));
+    const values = new Map<string, unknown>();
+    for (const path of paths.flatMap(expand)) values.set(this.inView(path), valueAt(jsonGraph, path));
+    check(values);
+    const changes: Change[] = [];
+    const done: (() => void)[] = [];
+    for (const [path, value] of values) {
+      const meaning = MEANINGS.get(path);
+      if (!meaning) continue;
+      if ('entry' in meaning) changes.push({ path: meaning.entry, value: value ?? null });
+      else if ('encoding' in meaning) {
+        const { change, kept } = this.encodings.change(meaning.encoding, value, meaning.isDefault === true);
+        if (change) changes.push(change);
+        done.push(kept);
+      } else if ('act' in meaning) done.push(() => this.act(meaning.act, path, values));
     }
-    // Of several values for one entry the last counts.
-    const latest = [...new Map(changes.map((change) => [change.path, change])).values()];
-    if (latest.length > 0) await this.step(latest.map(({ path }) => path).join(', '), latest);
-    for (const act of acts) act();
+    if (changes.length > 0) await this.step(changes.map(({ path }) => path).join(', '), changes);
+    for (const act of done) act();
+    for (const [path, value] of values) this.keep(path, value);
     return { paths, jsonGraph };
   }
 
   /** A step of the document; thrown when it is refused. */
-  private step(what: string, changes: { path: string; value: unknown }[]): Promise<void> {
+  private step(what: string, changes: Change[]): Promise<void> {
     const made = this.last.then(async () => {
       const refusal = await this.document.do(`Set ${what}`.slice(0, 100), changes);
       if (refusal !== null) throw new Error(refusal);
@@ -141,98 +191,58 @@ class Embed {
   }
 
   /** What is not the document's: panels, the camera, whether the layout runs. */
-  private act(name: string, value: unknown): void {
-    const on = value === true;
-    if (name === 'scene.simulating') this.viewer.play(on);
-    else if (name === 'filters.controls.0.selected' || name === 'exclusions.controls.0.selected') {
-      if (on || name.startsWith('filters')) state.toggle('filters', on);
-    } else if (name === 'histograms.controls.0.selected') state.toggle('histograms', on);
-    else if (name === 'camera.zoom') this.zoom(Number(value));
-    else if (name === 'camera.center.x' || name === 'camera.center.y') this.center();
-  }
-
-  private zoom(level: number): void {
-    const { picture } = this.viewer;
-    if (!(level > 0) || !Number.isFinite(level)) return;
-    picture.camera.take();
-    picture.camera.set({ ...picture.camera.view, scale: picture.fitScale * level });
-    this.viewer.refresh();
-  }
-
-  private center(): void {
-    const at = (axis: string): number => Number(valueAt(this.tree, [...AT_VIEW, 'camera', 'center', axis]));
-    const [cx, cy] = [at('x'), at('y')];
-    if (!Number.isFinite(cx) || !Number.isFinite(cy)) return;
-    const { camera } = this.viewer.picture;
-    camera.take();
-    camera.set({ ...camera.view, cx, cy });
-    this.viewer.refresh();
+  private act(act: Act, path: string, values: acts.Values): void {
+    if (act === 'play') acts.play(this.viewer, values.get(path) === true);
+    else if (act === 'zoom') acts.zoom(this.viewer, values.get(path));
+    else if (act === 'center') acts.center(this.viewer, values);
+    else acts.togglePanel(act, values);
   }
 
   private async call(path: Path, args: unknown[]): Promise<Envelope> {
     const full = resolve(this.tree, path);
-    const result = await this.run(full, args);
+    const at = this.inView(path);
+    const name = at === [...AT_WORKBOOK, 'save'].join('.') ? 'save' : at;
+    if (!Object.hasOwn(this.functions, name)) {
+      throw new Error(`There is no function ${name}; there are ${Object.keys(this.functions).join(', ')}.`);
+    }
+    const result = await this.functions[name as FunctionPath](args);
     // A client that does not take the answer reads it.
-    put(this.tree, full, atom(result));
+    this.keep(name, result);
     const jsonGraph: Tree = {};
     put(jsonGraph, full, atom(result));
     return { paths: [full], jsonGraph };
   }
 
-  private async run(path: Path, args: unknown[]): Promise<unknown> {
-    const name = this.inView(path) ?? path.slice(AT_WORKBOOK.length).join('.');
-    switch (name) {
-      case 'filters.add':
-      case 'exclusions.add':
-        return this.addRule(name === 'filters.add' ? 'filter' : 'exclusion', String(args[0] ?? ''));
-      case 'filters.reset':
-      case 'exclusions.reset':
-        return this.resetRules(name === 'filters.reset' ? 'filter' : 'exclusion');
-      case 'selection.setExternal':
-      case 'highlight.setExternal':
-        return this.select(args[0] ?? args);
-      case 'tick':
-        this.tick();
-        return true;
-      case 'autocenter':
-        this.viewer.fit();
-        return args[0] ?? null;
-      case 'save':
-        // What is shared is written down with each step.
-        return { saved: true, id: store.params.session };
-      default:
-        throw new Error(`There is no function ${name}.`);
-    }
-  }
-
   /** Lets the layout run for a while, as the client's `tickClustering` does by itself. */
-  private tick(): void {
-    this.viewer.play(true);
+  private tick(): true {
+    acts.play(this.viewer, true);
     setTimeout(() => this.viewer.play(false), TICK_MS);
+    return true;
   }
 
-  private async addRule(kind: 'filter' | 'exclusion', expr: string): Promise<boolean> {
+  /** What is shared is written down with each step, so that nothing is left to save. */
+  private save(): { saved: true; id: string } {
+    if (this.document.document.hasOwn) {
+      throw new Error(
+        'saveWorkbook: what this page has changed is seen here only, and is not saved. Open the graph ' +
+          'without session= in its address for a picture of your own.',
+      );
+    }
+    return { saved: true, id: store.params.session };
+  }
+
+  private async addRule(kind: 'filter' | 'exclusion', given: unknown): Promise<true> {
+    const expr = String(given ?? '');
     const order = this.document.document.last();
     const value = { kind, name: '', on: true, order, rule: { expr } };
     await this.step(`${kind} ${expr}`, [{ path: `filters/${freshId('f')}`, value }]);
     return true;
   }
 
-  private async resetRules(kind: 'filter' | 'exclusion'): Promise<boolean> {
+  private async resetRules(kind: 'filter' | 'exclusion'): Promise<true> {
     const all = this.document.document.filters().filter((filter) => filter.kind === kind);
     const changes = all.map(({ id }) => ({ path: `filters/${id}`, value: null }));
     if (changes.length > 0) await this.step(`no ${kind}s`, changes);
-    return true;
-  }
-
-  /** Selects nodes by their places in the picture. */
-  private async select(what: unknown): Promise<boolean> {
-    const { point } = what as { point?: unknown };
-    const list = Array.isArray(point) ? point : [];
-    const marks = new Uint8Array(this.viewer.picture.data.numNodes);
-    for (const node of list) if (Number(node) in marks) marks[Number(node)] = 1;
-    const tools = await selecting(this.viewer);
-    tools.join(marks, 'replace');
     return true;
   }
 }

@@ -41,10 +41,6 @@ export function atom(value: unknown): Atom {
   return value === undefined ? { $type: 'atom' } : { $type: 'atom', value };
 }
 
-export function ref(...path: Path): Atom {
-  return { $type: 'ref', value: path };
-}
-
 /** Keys that would reach into the language itself are none of the tree's. */
 function keyOf(key: Key): string {
   return Object.hasOwn(Object.prototype, String(key)) || key === '__proto__' ? `$${key}` : String(key);

@@ -37,7 +37,8 @@ export class Subscriptions {
       else {
         // Whatever is selected, by either way.
         void store.selections.value;
-        const [many, one] = [store.selectedCount.value, store.pinnedCard.value?.index ?? -1];
+        const many = store.selectedCount.value + store.selectedEdges.value;
+        const one = store.pinnedCard.value?.index ?? -1;
         this.asking.abort();
         this.asking = new AbortController();
         // What was asked in vain is asked again for the newer selection.
@@ -75,22 +76,33 @@ export class Subscriptions {
     const { api } = this.viewer;
     const { signal } = this.asking;
     const single = one >= 0 ? [one] : [];
-    const nodes = many > 0 ? (await selecting(this.viewer)).selection.nodes() : single;
-    // The client forgets what it knows with each update, also an answer that it waits for.
-    const key = nodes.join();
+    const tools = many > 0 ? await selecting(this.viewer) : null;
+    const nodes = tools?.selection.nodes() ?? single;
+    const edges = tools?.visibleEdges() ?? [];
+    // What is the same as before is not said again.
+    const key = `${nodes.join()} ${edges.join()}`;
     if (key === this.told) return;
     const shown = nodes.slice(0, most);
-    const names: string[] = [];
-    for (let at = 0; at < shown.length; at += NAMES_MAX) {
-      names.push(...(await api.names(shown.slice(at, at + NAMES_MAX), signal)));
-    }
+    const names = await named(shown, (some) => api.names(some, signal));
     const labels = await Promise.all(
       shown.map(async (index, at) => {
         const label = { id: index, title: names[at] ?? '' };
         return columns ? { ...label, columns: (await api.card(index, signal)).properties } : label;
       }),
     );
+    const lines = edges.slice(0, most);
+    const texts = await named(lines, (some) => api.edgeNames(some, signal));
+    const edgeLabels = lines.map((index, at) => ({ id: index, title: texts[at] ?? '' }));
     this.told = key;
-    this.update(SELECTION, { point: nodes, edge: [], labels });
+    this.update(SELECTION, { point: nodes, edge: edges, labels, edgeLabels });
   }
+}
+
+/** The names of many elements, of which the server tells some at once. */
+async function named(all: number[], ask: (some: number[]) => Promise<string[]>): Promise<string[]> {
+  const names: string[] = [];
+  for (let at = 0; at < all.length; at += NAMES_MAX) {
+    names.push(...(await ask(all.slice(at, at + NAMES_MAX))));
+  }
+  return names;
 }

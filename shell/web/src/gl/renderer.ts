@@ -58,6 +58,8 @@ export interface DrawInput {
   ring: number;
   /** 0 nothing dimmed, 1 everything outside the highlight is. */
   dim: number;
+  /** How much of the highlight is drawn, 0 to 1. */
+  shine: number;
   light: boolean;
   backCenter: Rgb;
   backEdge: Rgb;
@@ -134,6 +136,8 @@ export class Renderer {
   marks: Marks;
   /** Draws what lies between background and edges; null where nothing does. */
   under: ((input: DrawInput) => void) | null = null;
+  /** Factor of the widths of edges. */
+  edgeScale = 1;
   /** Bends edges; null where they are straight. */
   bending: EdgeBending | null = null;
   /** Colours of edges as they are drawn, of all that there are. */
@@ -339,7 +343,7 @@ export class Renderer {
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE);
     // A line is one device pixel wide whatever the resolution; keep its ink constant.
-    const lineGain = 1 / (step.reduce * Math.min(1.5, input.dpr) ** 0.5);
+    const lineGain = this.edgeScale / (step.reduce * Math.min(1.5, input.dpr) ** 0.5);
     if (step.list) {
       this.drawList(input, step.list, this.tables.near, 1, 1 + 0.5 * input.room, step.arrows);
     } else if (step.to > step.from) {
@@ -377,7 +381,7 @@ export class Renderer {
     // Many edges at once become a veil, so each gets fainter.
     const strength = Math.max(0.16, Math.min(0.95, 14 / Math.sqrt(lit.edges.count + 1)));
     const plain = { ...input, fade: 0, alpha: 1, passing: 1 };
-    this.drawList(plain, lit.edges, this.tables.lit, strength * input.dim, 1.4, input.arrows);
+    this.drawList(plain, lit.edges, this.tables.lit, strength * input.shine, 1.4, input.arrows);
     this.litBuffer = this.fill(this.litBuffer, lit.nodes);
     this.drawNodes(input, this.litBuffer, lit.nodes.length, 0);
   }
@@ -444,7 +448,7 @@ export class Renderer {
       const p = this.edgeUniforms(bending ? bending.use(kind) : this.programs[kind].use(), input);
       table.bind(6);
       p.int('uList', 6).int('uSegments', segments).float('uCurvature', input.curvature);
-      p.float('uWidth', width)
+      p.float('uWidth', width * this.edgeScale)
         .float('uGain', gain)
         .float('uArrow', 5.5 + 3.5 * input.room);
       gl.drawArrays(gl.TRIANGLES, 0, list.count * vertices);

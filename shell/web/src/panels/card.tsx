@@ -29,6 +29,8 @@ function Value({ value }: { value: unknown }): JSX.Element {
 }
 
 function CardBody({ card, pinned }: { card: store.Card; pinned: boolean }): JSX.Element {
+  const { hoverProperties, cardProperties, cardActions } = store.params;
+  const whole = pinned ? cardProperties : hoverProperties;
   const rows = pinned ? card.properties : card.properties.slice(0, HOVER_PROPERTIES);
   const rest = card.properties.length - rows.length;
   return (
@@ -38,15 +40,17 @@ function CardBody({ card, pinned }: { card: store.Card; pinned: boolean }): JSX.
         <b>{card.title || '…'}</b>
         {pinned && (
           <span class="tools">
-            <button
-              type="button"
-              class="bare"
-              title="Centre"
-              aria-label="Centre"
-              onClick={() => act.goTo(card.index)}
-            >
-              <Aim />
-            </button>
+            {cardActions && (
+              <button
+                type="button"
+                class="bare"
+                title="Centre"
+                aria-label="Centre"
+                onClick={() => act.goTo(card.index)}
+              >
+                <Aim />
+              </button>
+            )}
             <button
               type="button"
               class="bare"
@@ -59,24 +63,26 @@ function CardBody({ card, pinned }: { card: store.Card; pinned: boolean }): JSX.
           </span>
         )}
       </div>
-      <dl class={card.pending ? 'pending' : ''}>
-        {card.degree !== null && (
-          <>
-            <dt>degree</dt>
-            <dd>{card.degree.toLocaleString('en')}</dd>
-          </>
-        )}
-        {rows.map(({ name, value }) => (
-          <>
-            <dt title={name}>{name}</dt>
-            <dd title={typeof value === 'number' ? String(value) : show(value)}>
-              <Value value={value} />
-            </dd>
-          </>
-        ))}
-      </dl>
-      {rest > 0 && <div class="rest">+ {rest} more, click the node to see all</div>}
-      {pinned && act.isPinned(card.index) && (
+      {whole && (
+        <dl class={card.pending ? 'pending' : ''}>
+          {card.degree !== null && (
+            <>
+              <dt>degree</dt>
+              <dd>{card.degree.toLocaleString('en')}</dd>
+            </>
+          )}
+          {rows.map(({ name, value }) => (
+            <>
+              <dt title={name}>{name}</dt>
+              <dd title={typeof value === 'number' ? String(value) : show(value)}>
+                <Value value={value} />
+              </dd>
+            </>
+          ))}
+        </dl>
+      )}
+      {whole && rest > 0 && <div class="rest">+ {rest} more, click the node to see all</div>}
+      {pinned && cardActions && act.isPinned(card.index) && (
         <button type="button" class="button wide" onClick={() => act.unpin(card.index)}>
           Let the layout move this node
         </button>
@@ -86,7 +92,8 @@ function CardBody({ card, pinned }: { card: store.Card; pinned: boolean }): JSX.
 }
 
 export function Cards(): JSX.Element | null {
-  const hover = store.params.showLabelOnHover ? store.hoverCard.value : null;
+  const hovered = store.hoverCard.value;
+  const hover = store.params.showLabelOnHover ? hovered : null;
   const pinned = store.pinnedCard.value;
   useLayoutEffect(() => {
     const viewer = act.theViewer();

@@ -1,45 +1,20 @@
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { KEY_LIST } from '../input/key-list.ts';
+import { useEffect } from 'preact/hooks';
 import * as store from '../state/store.ts';
-import * as icons from './icons.tsx';
 
-/** One function for good, so that a list that is drawn again does not take the focus back. */
-function take(button: HTMLButtonElement | null): void {
-  button?.focus({ preventScroll: true });
-}
+/** The list of keys, which is loaded when somebody first wants to know them. */
+const list = signal<typeof import('./keys-list.tsx') | null>(null);
 
-/** The keys of the page, while somebody wants to know them. */
 export function KeysPanel(): JSX.Element | null {
-  if (!store.keysShown.value) return null;
-  return (
-    <section class="keys" id="keys" role="dialog" aria-label="Keys">
-      <div class="head">
-        <h2>Keys</h2>
-        <button
-          type="button"
-          class="bare"
-          title="Close (Esc)"
-          aria-label="Close"
-          ref={take}
-          onClick={() => {
-            store.keysShown.value = false;
-          }}
-        >
-          <icons.Close />
-        </button>
-      </div>
-      <dl>
-        {KEY_LIST.map(({ keys, does }) => (
-          <>
-            <dt>
-              {keys.map((key) => (
-                <kbd key={key}>{key}</kbd>
-              ))}
-            </dt>
-            <dd>{does}</dd>
-          </>
-        ))}
-      </dl>
-    </section>
-  );
+  const shown = store.keysShown.value;
+  useEffect(() => {
+    if (shown && !list.value) {
+      void import('./keys-list.tsx').then((loaded) => {
+        list.value = loaded;
+      });
+    }
+  }, [shown]);
+  const Loaded = shown ? list.value?.KeysList : null;
+  return Loaded ? <Loaded /> : null;
 }

@@ -72,6 +72,8 @@ export class Picture {
   private chosen: Uint8Array = new Uint8Array(0);
   /** Whether many nodes are highlighted, which hovering leaves alone. */
   private held = false;
+  /** Whether all but what is highlighted is dimmed. */
+  private darkens = true;
   private dim = 0;
   private dimGoal = 0;
   private dimAt = 0;
@@ -313,8 +315,11 @@ export class Picture {
   }
 
   /** Highlights many nodes with the edges given, until it is told otherwise; null ends that. */
-  lightUp(nodes: number[] | null, edges: readonly number[]): void {
+  lightUp(nodes: number[] | null, edges: readonly number[], darkens = true): void {
     this.held = nodes !== null;
+    // What was not dark fades through no darkness.
+    if (!this.darkens) this.dim = 0;
+    this.darkens = darkens;
     if (nodes === null) {
       this.dimGoal = 0;
       return;
@@ -442,7 +447,8 @@ export class Picture {
       nodes: null,
       pointOpacity: look.pointOpacity,
       ring: look.strokeWidth,
-      dim: this.dim,
+      dim: this.darkens ? this.dim : 0,
+      shine: this.dim,
       light: backdrop.light,
       backCenter: backdrop.center,
       backEdge: backdrop.edge,

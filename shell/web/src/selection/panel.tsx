@@ -130,14 +130,32 @@ function DocumentActs({ tools }: { tools: SelectionTools }): JSX.Element {
   );
 }
 
-/** How many nodes are selected, and what can be done with them. */
+/** How much is selected, as numbers with their words. */
+export function selectedParts(nodes: number, edges: number): { number: string; word: string }[] {
+  const both = [
+    { count: nodes, one: 'node' },
+    { count: edges, one: 'edge' },
+  ];
+  return both
+    .filter(({ count }) => count > 0)
+    .map(({ count, one }) => ({ number: count.toLocaleString('en'), word: count === 1 ? one : `${one}s` }));
+}
+
+/** How much is selected, and what can be done with it. */
 export function SelectionPanel({ tools }: { tools: SelectionTools }): JSX.Element | null {
   const count = store.selectedCount.value;
-  if (count === 0) return null;
+  const edges = store.selectedEdges.value;
+  if (count + edges === 0) return null;
   return (
     <section class="selection panel" id="selection" data-over aria-label="Selection">
       <div>
-        <b>{count.toLocaleString('en')}</b> {count === 1 ? 'node' : 'nodes'} selected
+        {selectedParts(count, edges).map(({ number, word }, at) => (
+          <>
+            {at > 0 && 'and '}
+            <b>{number}</b> {word}{' '}
+          </>
+        ))}
+        selected
       </div>
       <div class="row">
         {BUTTONS.map(([what, word, title]) => (
@@ -146,14 +164,14 @@ export function SelectionPanel({ tools }: { tools: SelectionTools }): JSX.Elemen
             class="button"
             type="button"
             title={title}
-            disabled={what === 'path' && count !== 2}
+            disabled={(what === 'path' && count !== 2) || (count === 0 && what !== 'clear')}
             onClick={() => act.select(what)}
           >
             {word}
           </button>
         ))}
       </div>
-      {store.instruments.value && <DocumentActs tools={tools} />}
+      {count > 0 && store.instruments.value && <DocumentActs tools={tools} />}
     </section>
   );
 }

@@ -1,3 +1,4 @@
+import { batch } from '@preact/signals';
 import { h } from 'preact';
 import { toBits64 } from '../document/bits.ts';
 import { fitBox, toGraph } from '../scene/camera.ts';
@@ -6,8 +7,9 @@ import type { ColorKey, Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { combine, selectText, type Algebra } from './acts.ts';
+import { Emphasis } from './emphasis.ts';
 import { useLegend } from './legend.ts';
-import { SelectionPanel } from './panel.tsx';
+import { selectedParts, SelectionPanel } from './panel.tsx';
 import { shortestPath } from './path.ts';
 import { corners, edgesWithin, inside, Selection, type Joining, type Point } from './selection.ts';
 
@@ -24,6 +26,10 @@ const JOINING: Record<Algebra | 'replace', Joining> = {
 /** Selecting many nodes: with the pointer, with keys and with the buttons of the panel. */
 export class SelectionTools {
   selection: Selection;
+  /** Edges that are selected by themselves. */
+  private edges: readonly number[] = [];
+  /** What a script emphasizes in place of the selection. */
+  private readonly emphasis: Emphasis;
   private readonly shape: SVGPolygonElement;
 
   constructor(
@@ -32,6 +38,7 @@ export class SelectionTools {
   ) {
     this.selection = new Selection(viewer.picture.data.numNodes);
     this.selection.hide(viewer.picture.data.nodeHidden);
+    this.emphasis = new Emphasis(viewer);
     const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     svg.setAttribute('class', 'selecting');
     svg.setAttribute('aria-hidden', 'true');
@@ -49,30 +56,66 @@ export class SelectionTools {
   /** Another graph is shown. */
   forget(): void {
     this.selection = new Selection(this.viewer.picture.data.numNodes);
+    this.edges = [];
+    this.emphasis.set([], [], true);
     this.show();
   }
 
   /** Other nodes are hidden than before. */
   hiddenChanged(): void {
     this.selection.hide(this.viewer.picture.data.nodeHidden);
-    if (store.selectedCount.value > 0 || this.selection.count > 0) this.show();
+    const before = store.selectedCount.value + store.selectedEdges.value;
+    if (before > 0 || this.selection.count > 0 || this.emphasis.any) this.show();
+  }
+
+  /** The edges that are selected by themselves and can be seen. */
+  visibleEdges(): number[] {
+    const { edgeHidden } = this.viewer.picture.data;
+    return this.edges.filter((edge) => !edgeHidden?.[edge]);
   }
 
   /** Shows what is selected. */
   private show(): void {
     const { selection, viewer } = this;
-    store.selectedCount.value = selection.count;
-    store.selections.value += 1;
-    const some = selection.count > 0;
+    const edges = this.visibleEdges();
+    batch(() => {
+      store.selectedCount.value = selection.count;
+      store.selectedEdges.value = edges.length;
+      store.selections.value += 1;
+      store.pinnedCard.value = null;
+    });
     viewer.focus.selected = -1;
-    store.pinnedCard.value = null;
-    viewer.picture.lightUp(
-      some ? selection.nodes() : null,
-      some ? edgesWithin(selection, this.ends, EDGES_MAX, viewer.picture.data.edgeHidden) : [],
-    );
-    const number = selection.count.toLocaleString('en');
-    store.announcement.value = some ? `${number} nodes are selected.` : 'Nothing is selected.';
+    const parts = selectedParts(selection.count, edges.length);
+    const words = parts.map(({ number, word }) => `${number} ${word}`).join(' and ');
+    store.announcement.value = words ? `Selected: ${words}.` : 'Nothing is selected.';
+    this.light(edges);
+  }
+
+  /** Emphasizes what a script says, or else what is selected. */
+  private light(edges: number[]): void {
+    const { selection, viewer } = this;
+    if (!this.emphasis.show()) {
+      const some = selection.count + edges.length > 0;
+      // An edge is seen with its ends.
+      const ends = edges.flatMap((e) => [this.ends[2 * e], this.ends[2 * e + 1]]);
+      const nodes = new Set([...selection.nodes(), ...ends]);
+      const within = edgesWithin(selection, this.ends, EDGES_MAX, viewer.picture.data.edgeHidden);
+      viewer.picture.lightUp(some ? [...nodes] : null, [...new Set([...edges, ...within])]);
+    }
     viewer.relabel();
+  }
+
+  /** Selects nodes and edges in place of what is selected. */
+  choose(marks: Uint8Array, edges: readonly number[]): void {
+    this.selection.join(marks, 'replace');
+    this.edges = [...new Set(edges)].sort((a, b) => a - b);
+    this.show();
+  }
+
+  /** Emphasizes nodes and edges in place of what is selected, until it is told to emphasize none. */
+  emphasize(nodes: readonly number[], edges: readonly number[], darken: boolean): void {
+    this.emphasis.set(nodes, edges, darken);
+    this.light(this.visibleEdges());
   }
 
   private line(points: readonly Point[], tool: store.Tool): Point[] {
@@ -95,6 +138,7 @@ export class SelectionTools {
       return { x: x - positions.origin.x, y: y - positions.origin.y };
     });
     this.selection.join(inside(positions.current, line), how);
+    if (how === 'replace') this.edges = [];
     this.show();
   }
 
@@ -110,6 +154,7 @@ export class SelectionTools {
   join(marks: Uint8Array, how: Algebra | 'replace'): void {
     this.start();
     this.selection.join(marks, JOINING[how]);
+    if (how === 'replace') this.edges = [];
     this.show();
   }
 
@@ -146,6 +191,7 @@ export class SelectionTools {
 
   do(what: 'all' | 'invert' | 'clear'): void {
     this.selection[what]();
+    this.edges = [];
     this.show();
   }
 

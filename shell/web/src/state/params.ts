@@ -18,10 +18,16 @@ export interface Params {
   pointStrokeWidth: number;
   edgeOpacity: number;
   edgeCurvature: number;
+  /** Factor of the widths of edges, of which no address speaks. */
+  edgeSize: number;
   /** Null: where the edges show that they have a direction. */
   showArrows: boolean | null;
   showLabels: boolean;
   showLabelOnHover: boolean;
+  /** What cards show: properties of a hovered node, of a selected one, buttons. No address speaks of it. */
+  hoverProperties: boolean;
+  cardProperties: boolean;
+  cardActions: boolean;
   showPointsOfInterest: boolean;
   showPointsOfInterestLabel: boolean;
   pointsOfInterestMax: number;
@@ -179,9 +185,13 @@ export function parseParams(search: string, hash: string): Params {
     pointStrokeWidth: read.number('pointStrokeWidth', 0, 5) ?? 0,
     edgeOpacity: read.number('edgeOpacity', 0, 1) ?? 1,
     edgeCurvature: read.number('edgeCurvature', 0, 1) ?? 0,
+    edgeSize: 1,
     showArrows: read.flag('showArrows'),
     showLabels: read.bool('showLabels', true),
     showLabelOnHover: read.bool('showLabelOnHover', true),
+    hoverProperties: true,
+    cardProperties: true,
+    cardActions: true,
     showPointsOfInterest: read.bool('showPointsOfInterest', true),
     showPointsOfInterestLabel: read.bool('showPointsOfInterestLabel', true),
     pointsOfInterestMax: Math.round(read.number('pointsOfInterestMax', 0, 100) ?? 5),

@@ -20,7 +20,8 @@ export function hiddenChanged(): void {
   if (tools) void tools.then((loaded) => loaded.hiddenChanged());
 }
 
-/** Lets go of the selected nodes, where there are any. */
+/** Lets go of what is selected, where anything is. */
 export function clearSelection(): void {
-  if (tools && store.selectedCount.value > 0) void tools.then((loaded) => loaded.do('clear'));
+  const any = store.selectedCount.value + store.selectedEdges.value > 0;
+  if (tools && any) void tools.then((loaded) => loaded.do('clear'));
 }

@@ -114,6 +114,8 @@ export type Tool = 'pan' | 'rectangle' | 'lasso';
 export const tool = signal<Tool>('pan');
 /** How many nodes are selected, beside the one whose card is open. */
 export const selectedCount = signal(0);
+/** How many edges are selected by themselves, and not with both their ends. */
+export const selectedEdges = signal(0);
 /** How often other nodes were selected. */
 export const selections = signal(0);
 /** The panel of the selection, once somebody has selected. */
