@@ -47,11 +47,23 @@ async function nameless(outer, run) {
   await set(outer, 'labelEnabled', null);
 }
 
+/** Has the places of names chosen anew, as if none had had one. */
+const replaced = (outer) => nameless(outer, async () => undefined);
+
+const setting = (value, back) => async ({ outer, frame, name }) =>
+  seen(frame, () => set(outer, name, value), async () => {
+    await set(outer, name, null);
+    await back(outer);
+  });
+
 /** A setting of names. */
-const names = (value) => async ({ outer, frame, name }) =>
-  seen(frame, () => set(outer, name, value), () => set(outer, name, null));
+const names = (value) => async (rig) => {
+  await replaced(rig.outer);
+  await setting(value, replaced)(rig);
+};
 /** A setting of the rest of the picture. */
-const pixels = (value) => async (rig) => nameless(rig.outer, () => names(value)(rig));
+const pixels = (value) => async (rig) =>
+  nameless(rig.outer, () => setting(value, async () => undefined)(rig));
 
 /** Points at a node, and away from all. */
 const point = async (frame, node) => {
@@ -64,20 +76,23 @@ const away = async (frame) => {
 };
 
 /** A setting that changes what is highlighted around the node under the pointer. */
-const highlights = (value) => async ({ outer, frame, name, hub }) => {
-  const lit = async () => {
+const highlights = (value) => ({ outer, frame, name, hub }) =>
+  nameless(outer, async () => {
+    const lit = async () => {
+      await away(frame);
+      await point(frame, hub);
+      await until(async () => (await doc(frame)).hovered === hub);
+      // The card comes when the server has told what is on it.
+      await until(() => there(frame, '.card.hover dl:not(.pending)'));
+      return shot(frame);
+    };
+    const before = await lit();
+    await set(outer, name, value);
+    await until(async () => changed(before, await lit()) > SEEN);
+    await set(outer, name, null);
+    await until(async () => changed(before, await lit()) === 0);
     await away(frame);
-    await point(frame, hub);
-    await until(async () => (await doc(frame)).hovered === hub);
-    return shot(frame);
-  };
-  const before = await lit();
-  await set(outer, name, value);
-  await until(async () => changed(before, await lit()) > SEEN);
-  await set(outer, name, null);
-  await until(async () => changed(before, await lit()) === 0);
-  await away(frame);
-};
+  });
 
 /** A setting of the card of a node that is pointed at, or was clicked. */
 const card = (kind, part) => async ({ outer, frame, name, hub }) => {
