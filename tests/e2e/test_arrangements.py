@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conftest import unique
-from live import until_at_rest
+from live import Viewer, until_at_rest
 from test_document import Page, upload
 
 KEPT = 4
@@ -13,6 +13,7 @@ KEPT = 4
 def page(server, alice):
     dataset = upload(alice)
     page = Page(server, dataset, unique("arranged"), "alice")
+    page.server, page.headers = server, {"Authorization": f"Bearer {server.token('alice')}"}
     until_at_rest(page)
     yield page
     page.close()
@@ -25,10 +26,13 @@ def lay_out(page, name):
 
 
 def shown(page):
-    page.say({"t": "resume", "epoch": 0, "seq": 0})
-    frames = page.frames
-    page.until(lambda: page.frames > frames)
-    return page.positions.copy()
+    """Where a page that comes now sees the nodes."""
+    fresh = Viewer(page.server, page.dataset, page.session, headers=page.headers)
+    try:
+        fresh.until(lambda: fresh.frames)
+        return fresh.positions.copy()
+    finally:
+        fresh.close()
 
 
 def near(a, b):

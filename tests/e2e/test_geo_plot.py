@@ -98,6 +98,6 @@ def test_who_asks_for_play_gets_it(server, graphistry):
     url = plotted(graphistry, CITIES)
     viewer = opened(server, f"{url}&play=1000")
     try:
-        viewer.until(lambda: viewer.state is not None and viewer.state["iterations"] > 0)
+        viewer.until(lambda: viewer.state is not None and viewer.state.get("iterations", 0) > 0)
     finally:
         viewer.close()
