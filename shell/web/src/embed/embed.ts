@@ -24,6 +24,10 @@ const VIEW = 'view';
 const AT_WORKBOOK: Path = ['workbooksById', WORKBOOK];
 const AT_VIEW: Path = [...AT_WORKBOOK, 'viewsById', VIEW];
 
+const NOT_NAMED =
+  'Somebody is signed in here, and this page is not one of those that may use a graph then: ' +
+  'the operator of the server names their sites with --frame-ancestors.';
+
 /** How long a tick lets the layout run. */
 const TICK_MS = 1_000;
 
@@ -51,7 +55,9 @@ class Embed {
     put(this.tree, [...AT_WORKBOOK, 'id'], atom(store.params.session));
     put(this.tree, [...AT_WORKBOOK, 'views', 'current'], ref(...AT_VIEW));
     put(this.tree, [...AT_VIEW, 'id'], atom(store.params.session));
-    this.subscriptions = new Subscriptions(viewer, (message) => this.say(message));
+    this.subscriptions = new Subscriptions(viewer, (message) => {
+      if (!store.framed.value) this.say(message);
+    });
     addEventListener('message', (event) => {
       // Other frames of the embedding page, and pages that this one has opened, have no say here.
       if (event.source === parent) this.hear(event.data);
@@ -73,7 +79,9 @@ class Embed {
   }
 
   private announce(): void {
-    const { jsonGraph } = answer(this.tree, [['workbooks', 'open', 'views', 'current', 'id']]);
+    // A site that may not use the page learns that it is there.
+    const known = store.framed.value ? [] : [['workbooks', 'open', 'views', 'current', 'id']];
+    const { jsonGraph } = answer(this.tree, known);
     this.say({ type: 'init', cache: jsonGraph, subscriptionAPIVersion: 1 });
   }
 
@@ -97,6 +105,7 @@ class Embed {
   }
 
   private perform(operation: Operation): Promise<Envelope> {
+    if (store.framed.value) return Promise.reject(new Error(NOT_NAMED));
     const { method, pathSets, jsonGraphEnvelope, callPath, callArgs } = operation;
     if (method === 'get' && pathSets) return Promise.resolve(answer(this.tree, pathSets));
     if (method === 'set' && jsonGraphEnvelope) return this.set(jsonGraphEnvelope);
