@@ -4,12 +4,14 @@
 //! A file value or an unprefixed variable becomes the *default* of its option, so that clap's own order
 //! (flag, environment, default) gives the promised one: flag, environment, file, default.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
+use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Command, ServeArgs};
 
 /// Options that are also read from a variable without our prefix.
 const OWN_NAMES: &[(&str, &str, &str)] = &[
@@ -71,22 +73,106 @@ pub enum ConfigError {
     Value(String),
 }
 
+/// Texts of options by command and id that stand in the place of their defaults.
+type Defaults = BTreeMap<(String, String), String>;
+
+/// What stands for the options of `serve`, by their names.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    values: BTreeMap<String, Vec<OsString>>,
+    /// Options that a flag, a variable or the file names.
+    named: BTreeSet<String>,
+    file: Option<PathBuf>,
+}
+
+impl Given {
+    fn of(
+        command: &clap::Command,
+        matches: &ArgMatches,
+        defaults: &Defaults,
+        file: Option<PathBuf>,
+    ) -> Self {
+        let mut given = Self { file, ..Self::default() };
+        for arg in command.get_arguments() {
+            let (Some(long), id) = (arg.get_long(), arg.get_id().as_str()) else { continue };
+            if matches!(long, "help" | "version" | "config") {
+                continue;
+            }
+            let values = matches.get_raw(id).into_iter().flatten().map(OsString::from).collect();
+            given.values.insert(long.to_owned(), values);
+            let key = (command.get_name().to_owned(), id.to_owned());
+            let source = matches.value_source(id);
+            if defaults.contains_key(&key) || source.is_some_and(|s| s != ValueSource::DefaultValue)
+            {
+                given.named.insert(long.to_owned());
+            }
+        }
+        given
+    }
+
+    /// Whether a flag, a variable or the file names the option.
+    pub fn names(&self, option: &str) -> bool {
+        self.named.contains(option)
+    }
+
+    /// The file that was read.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// The options for which `other` has something else.
+    pub fn differing(&self, other: &Self) -> Vec<String> {
+        let all: BTreeSet<&String> = self.values.keys().chain(other.values.keys()).collect();
+        let differs = |name: &&String| self.values.get(*name) != other.values.get(*name);
+        all.into_iter().filter(differs).cloned().collect()
+    }
+
+    /// Has for these options what `other` has.
+    pub fn take(&mut self, options: &[String], other: &Self) {
+        for option in options {
+            match other.values.get(option) {
+                Some(values) => self.values.insert(option.clone(), values.clone()),
+                None => self.values.remove(option),
+            };
+        }
+    }
+}
+
 /// Parses the command line with all its sources.
 ///
 /// # Errors
 /// The configuration is refused. Wrong *usage* ends the process with code 2, as clap does.
-pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
-    let mut command = Cli::command();
-    let mut defaults: BTreeMap<(String, String), String> = BTreeMap::new();
-    // Help works with a wrong configuration, too.
-    let wants_help = asks_for_help(args);
-    if let Some(path) = config_path(args).filter(|_| !wants_help) {
-        read_file(&path, &command, &mut defaults)?;
-    }
-    if !wants_help {
-        for strange in strange_variables(&command, std::env::vars_os().map(|(name, _)| name)) {
+pub fn parse(args: &[OsString]) -> Result<Cli, ConfigError> {
+    if !asks_for_help(args) {
+        let set = std::env::vars_os().map(|(name, _)| name);
+        for strange in strange_variables(&Cli::command(), set) {
             say!("warning: {strange}");
         }
+    }
+    read(args)?.map_err(|usage| usage.exit())
+}
+
+/// The settings of `serve` as they would stand if it were started now with the same command line.
+///
+/// # Errors
+/// The configuration is refused.
+pub fn reread(args: &[OsString]) -> Result<ServeArgs, ConfigError> {
+    match read(args)? {
+        Ok(Cli { command: Command::Serve(args), .. }) => Ok(*args),
+        Ok(_) => Err(ConfigError::Value("the command line is not one of a server".to_owned())),
+        Err(usage) => Err(ConfigError::Value(from_elsewhere(&usage))),
+    }
+}
+
+/// Reads all sources; the inner error is wrong usage.
+fn read(args: &[OsString]) -> Result<Result<Cli, clap::Error>, ConfigError> {
+    let mut command = Cli::command();
+    let mut defaults = Defaults::new();
+    // Help works with a wrong configuration, too.
+    let wants_help = asks_for_help(args);
+    let file = config_path(args).filter(|_| !wants_help);
+    if let Some(path) = &file {
+        read_file(path, &command, &mut defaults)?;
     }
     for (sub, id, variable) in OWN_NAMES {
         // Set to nothing is not set: compose files do that.
@@ -94,15 +180,22 @@ pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
             defaults.insert(((*sub).to_owned(), (*id).to_owned()), value);
         }
     }
-    for ((sub, id), value) in defaults {
-        command = command.mut_subcommand(sub, |c| with_default(c, &id, value));
+    for ((sub, id), value) in &defaults {
+        command = command.mut_subcommand(sub, |c| with_default(c, id, value.clone()));
     }
-    let matches: ArgMatches = match command.try_get_matches_from(args) {
+    let matches = match command.try_get_matches_from_mut(args) {
         Ok(matches) => matches,
         Err(e) if is_configured(&e, args) => return Err(ConfigError::Value(from_elsewhere(&e))),
-        Err(e) => e.exit(),
+        Err(e) => return Ok(Err(e)),
     };
-    Cli::from_arg_matches(&matches).map_err(|e| ConfigError::Value(e.to_string()))
+    let mut cli = Cli::from_arg_matches(&matches).map_err(|e| ConfigError::Value(e.to_string()))?;
+    if let Command::Serve(args) = &mut cli.command
+        && let Some((name, matches)) = matches.subcommand()
+        && let Some(serve) = command.find_subcommand(name)
+    {
+        args.given = Given::of(serve, matches, &defaults, file);
+    }
+    Ok(Ok(cli))
 }
 
 /// Whether the command line asks for help or the version.
@@ -199,15 +292,15 @@ fn usual_path() -> Option<PathBuf> {
 }
 
 fn read_file(
-    path: &PathBuf,
+    path: &Path,
     command: &clap::Command,
-    defaults: &mut BTreeMap<(String, String), String>,
+    defaults: &mut Defaults,
 ) -> Result<(), ConfigError> {
     let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+        .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     let table: toml::Table = text
         .parse()
-        .map_err(|e| ConfigError::Syntax { path: path.clone(), source: Box::new(e) })?;
+        .map_err(|e| ConfigError::Syntax { path: path.to_owned(), source: Box::new(e) })?;
     let subs: Vec<&clap::Command> = command.get_subcommands().collect();
     for (name, value) in &table {
         if let toml::Value::Table(options) = value {
@@ -334,6 +427,24 @@ mod tests {
         assert_eq!(args.data.data, PathBuf::from("/srv/a"));
         let args = serve(with_file(text, &["serve", "--listen", "127.0.0.1:9001"]).unwrap());
         assert_eq!(args.http.listen.to_string(), "127.0.0.1:9001");
+    }
+
+    #[test]
+    fn what_a_file_changes_is_told_from_what_it_names() {
+        let of = |text: &str, args: &[&str]| serve(with_file(text, args).unwrap()).given;
+        let first = of("[serve]\nlog = 'warn'\nmemory = '1GiB'\n", &["serve"]);
+        let usual = "[serve]\ninternal-listen = '127.0.0.1:8001'\n";
+        assert!(first.names("log") && !first.names("internal-listen"));
+        assert!(of(usual, &["serve"]).names("internal-listen"));
+        assert!(of("", &["serve", "--internal-listen=8001"]).names("internal-listen"));
+        let text = "[serve]\nmemory = '2GiB'\ndemo = true\n";
+        let mut second = of(text, &["serve"]);
+        assert_eq!(first.differing(&second), ["demo", "log", "memory"]);
+        second.take(&["demo".to_owned(), "log".to_owned()], &first);
+        assert_eq!(first.differing(&second), ["memory"]);
+        // A flag wins over the file, before and after.
+        let flag = ["serve", "--log", "debug"];
+        assert!(of("", &flag).differing(&of("[serve]\nlog = 'warn'\n", &flag)).is_empty());
     }
 
     #[test]

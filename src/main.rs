@@ -18,6 +18,7 @@ mod output;
 mod panics;
 mod process_limits;
 mod progress;
+mod reload;
 mod supervise;
 
 use std::process::ExitCode;

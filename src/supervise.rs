@@ -129,7 +129,7 @@ struct History {
 
 async fn supervise(listeners: &Listeners, patience: Duration) -> Result<(), Failure> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    // The end of a terminal session is an end in order, for both.
+    // The server reads its settings again; the end of a terminal session ends neither.
     let mut hup = signal(SignalKind::hangup())?;
     let mut child_ended = signal(SignalKind::child())?;
     let mut parent = Parent::new(listeners, patience);
@@ -140,11 +140,15 @@ async fn supervise(listeners: &Listeners, patience: Duration) -> Result<(), Fail
             return end;
         }
         parent.stand_in_if_long(now)?;
+        parent.pass_reload_on();
         let sleep = parent.sleep(now);
         let asked = tokio::select! {
             _ = term.recv() => Some(Signal::TERM),
             _ = int.recv() => Some(Signal::INT),
-            _ = hup.recv() => Some(Signal::HUP),
+            _ = hup.recv() => {
+                parent.owes_reload = true;
+                None
+            }
             _ = child_ended.recv() => None,
             () = became_ready(&mut parent.server) => None,
             () = tokio::time::sleep(sleep) => None,
@@ -165,6 +169,8 @@ struct Parent<'a> {
     server: Option<Server>,
     start_at: Instant,
     down_since: Instant,
+    /// SIGHUP came and no server was told: one that starts may have read its settings already.
+    owes_reload: bool,
     /// The supervisor was told to end; a server that takes longer is killed.
     kill_at: Option<Instant>,
     standing: Option<StandIn>,
@@ -182,6 +188,7 @@ impl<'a> Parent<'a> {
             server: None,
             start_at: now,
             down_since: now,
+            owes_reload: false,
             kill_at: None,
             standing: None,
         }
@@ -255,12 +262,28 @@ impl<'a> Parent<'a> {
         }
     }
 
-    /// Passes a signal on; whether there was a server to take it.
-    fn forward(&mut self, asked: Signal) -> bool {
+    /// Has a server that serves read its settings again.
+    fn pass_reload_on(&mut self) {
+        if self.owes_reload && self.server.as_ref().is_some_and(|s| s.ready_at.is_some()) {
+            self.owes_reload = false;
+            self.send(Signal::HUP);
+        }
+    }
+
+    /// Sends the server a signal; whether there was one to take it.
+    fn send(&self, signal: Signal) -> bool {
         let Some(server) = &self.server else { return false };
         if let Some(pid) = i32::try_from(server.child.id()).ok().and_then(Pid::from_raw) {
             // It may have ended this moment.
-            let _ = rustix::process::kill_process(pid, asked);
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+        true
+    }
+
+    /// Passes the wish to end on; whether there was a server to take it.
+    fn forward(&mut self, asked: Signal) -> bool {
+        if !self.send(asked) {
+            return false;
         }
         self.kill_at.get_or_insert(Instant::now() + self.patience);
         true

@@ -12,6 +12,7 @@ use super::{Backend, DataDir};
     The first start with an empty data folder makes the superuser `admin`, with the password from\n\
     GRAPHLUME_ADMIN_PASSWORD, else with a generated one: shown once on a terminal, else kept in the file first-password in it.\n\
     SIGTERM and SIGINT drain: running requests finish, viewers are told to reconnect.\n\
+    SIGHUP reads the configuration file again; one log line says what it changed and what needs a restart.\n\
     With --supervise a server that dies is started again: clients that connect meanwhile wait, and get\n\
     503 with the reason when it takes longer than 3 s. A refused configuration is not tried again."
 )]
@@ -78,6 +79,9 @@ pub struct ServeArgs {
     /// What to log: error, warn, info, debug, or per module such as info,graphlume_engine=debug
     #[arg(long, value_name = "FILTER", env = "GRAPHLUME_LOG", default_value = "info")]
     pub log: String,
+    /// What stood for each option.
+    #[arg(skip)]
+    pub given: crate::config::Given,
 }
 
 /// `graphlume parse-worker`

@@ -12,7 +12,7 @@ mod parse_worker;
 mod picture;
 mod print;
 mod query;
-mod serve;
+pub mod serve;
 mod user;
 
 use std::io;

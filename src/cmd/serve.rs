@@ -8,7 +8,7 @@ use graphlume_engine::{EngineHandle, GpuChoice, OnDeviceLost};
 use graphlume_http::{CookieConfig, HttpConfig, HttpError, Listeners, Running};
 use graphlume_service::{Bootstrap, Service, ServiceConfig, WorkerConfig};
 use graphlume_types::{SystemClock, limits};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::user::println_result as line;
@@ -17,6 +17,7 @@ use crate::cli::{DeviceLostArg, LogFormat, ServeArgs, VERSION};
 use crate::config::{self, ConfigError};
 use crate::control;
 use crate::process_limits::{self, Descriptors};
+use crate::reload::{Reloader, SetLog};
 use crate::supervise::{self, EXIT_RESTART, Inherited};
 
 /// Bytes of memory when the system does not tell how much there is.
@@ -42,7 +43,7 @@ const TABLE_CACHE_SHARE: u64 = 8;
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let mut http = http_config(&args).map_err(|e| rejected(&e))?;
     let memory = config::size("memory", &args.memory, memory_bytes()).map_err(|e| rejected(&e))?;
-    start_log(&args).map_err(|e| rejected(&e))?;
+    let set_log = start_log(&args).map_err(|e| rejected(&e))?;
     process_limits::check(args.engine.threads)?;
     let descriptors = Descriptors::raised();
     http.connections_max = descriptors.connections(http.connections_max);
@@ -50,6 +51,17 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     if args.supervise && inherited.is_none() {
         return supervise::run(&http);
     }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("graphlume-io")
+        .build()?;
+    // From here on, however long the start takes: it would end the process.
+    let hangup = {
+        let _in = runtime.enter();
+        signal(SignalKind::hangup())?
+    };
+    let on_hangup =
+        OnHangup { signal: hangup, reloader: Reloader::new(args.given.clone(), set_log) };
     graphlume_engine::bound_freed(memory);
     let (gpu, tell_backend) = backend::choose(args.backend, args.device_memory.as_deref())?.split();
     // Parsers use rayon's own pool; the engine has another of the same size.
@@ -57,12 +69,8 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
         .num_threads(args.engine.threads)
         .thread_name(|i| format!("graphlume-parse-{i}"))
         .build_global()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_name("graphlume-io")
-        .build()?;
     let engine = engine_config(&args, memory, gpu, inherited.is_some());
-    let running = serve(args, http, engine, inherited, tell_backend);
+    let running = serve(args, http, engine, inherited, tell_backend, on_hangup);
     runtime.block_on(running).map_err(process_limits::named)
 }
 
@@ -71,9 +79,11 @@ fn memory_bytes() -> u64 {
 }
 
 /// The settings of the shell: those of the command line, and what follows from them.
-fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
+pub fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
     let given = &args.http;
-    if given.internal_listen == Some(given.listen) && given.listen.port() != 0 {
+    let internal_may_move = !args.given.names("internal-listen");
+    let is_same = given.internal_listen == Some(given.listen) && given.listen.port() != 0;
+    if is_same && !internal_may_move {
         return Err(ConfigError::Value(format!(
             "--listen and --internal-listen are both {}; give each its own port",
             given.listen
@@ -89,6 +99,7 @@ fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
     .below(&given.base_path);
     let config = HttpConfig {
         cookie,
+        internal_may_move,
         picture_hosts: args.service.picture_hosts.clone(),
         build: VERSION.to_owned(),
         commit: env!("GRAPHLUME_COMMIT").to_owned(),
@@ -98,16 +109,32 @@ fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
     Ok(config)
 }
 
-fn start_log(args: &ServeArgs) -> Result<(), ConfigError> {
-    let filter = EnvFilter::try_new(&args.log).map_err(|e| {
-        ConfigError::Value(format!("--log {:?} is not a filter: {e}; use info, or debug", args.log))
-    })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log);
-    match args.log_format {
-        LogFormat::Json => builder.json().init(),
-        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).init(),
-    }
-    Ok(())
+/// The filter that a text of `--log` describes.
+pub fn log_filter(text: &str) -> Result<EnvFilter, ConfigError> {
+    EnvFilter::try_new(text).map_err(|e| {
+        ConfigError::Value(format!("--log {text:?} is not a filter: {e}; use info, or debug"))
+    })
+}
+
+/// Begins the log; gives what changes its filter.
+fn start_log(args: &ServeArgs) -> Result<SetLog, ConfigError> {
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(log_filter(&args.log)?).with_writer(|| Log);
+    Ok(match args.log_format {
+        LogFormat::Json => {
+            let builder = builder.json().with_filter_reloading();
+            let handle = builder.reload_handle();
+            builder.init();
+            Box::new(move |filter| handle.reload(filter).map_err(|e| e.to_string()))
+        }
+        LogFormat::Text => {
+            let builder =
+                builder.with_ansi(std::io::stderr().is_terminal()).with_filter_reloading();
+            let handle = builder.reload_handle();
+            builder.init();
+            Box::new(move |filter| handle.reload(filter).map_err(|e| e.to_string()))
+        }
+    })
 }
 
 /// Standard error for the log. What it cannot take, on a disk that is full, is dropped: a log that fails would report that
@@ -184,6 +211,7 @@ async fn serve(
     engine: graphlume_engine::Config,
     inherited: Option<Inherited>,
     tell_backend: Box<dyn FnOnce() + Send>,
+    on_hangup: OnHangup,
 ) -> Result<(), Failure> {
     // Only the process's own start reads the environment; the variable is not an option, so that a
     // password never shows in a process list.
@@ -217,9 +245,7 @@ async fn serve(
         http.demo_datasets.push((name.clone(), "Demo graph".to_owned()));
     }
     // Signals are caught before the address is announced, so that a script that reads it can stop the server cleanly.
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    // The end of a terminal session is an end in order, too.
-    let mut hup = signal(SignalKind::hangup())?;
+    let (term, int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let is_first = sockets.are_first();
     let running = listen(http, &started.service, sockets).await?;
     tell_backend();
@@ -232,13 +258,12 @@ async fn serve(
     first_start(&args.data.data, started.bootstrap.as_ref());
     let upkeep = tokio::spawn(upkeep(Arc::clone(&started.service)));
     let restart = tokio::select! {
-        _ = term.recv() => { tracing::info!("SIGTERM: draining"); None }
-        _ = int.recv() => { tracing::info!("SIGINT: draining"); None }
-        _ = hup.recv() => { tracing::info!("SIGHUP: draining"); None }
+        () = told_to_end(term, int) => None,
         reason = started.engine.restart_wanted() => Some((reason, EXIT_RESTART)),
         reason = started.service.store_stopped() => {
             Some((format!("the store takes no more writes: {reason}"), EXIT_DISK))
         }
+        never = on_hangup.reloads(&running) => match never {},
     };
     if let Some((reason, status)) = restart {
         return restart_now(&running, &started.engine, reason, status).await;
@@ -251,6 +276,32 @@ async fn serve(
     let engine = started.engine_thread;
     tokio::task::spawn_blocking(move || engine.stop()).await?;
     Ok(())
+}
+
+/// Waits for a signal that ends the server.
+async fn told_to_end(mut term: Signal, mut int: Signal) {
+    tokio::select! {
+        _ = term.recv() => tracing::info!("SIGTERM: draining"),
+        _ = int.recv() => tracing::info!("SIGINT: draining"),
+    }
+}
+
+/// The end of a terminal session, or an operator who wants the file read again: no reason to end either way.
+struct OnHangup {
+    signal: Signal,
+    reloader: Reloader,
+}
+
+impl OnHangup {
+    async fn reloads(mut self, running: &Running) -> std::convert::Infallible {
+        loop {
+            // Signals that come before one is answered count as one.
+            match self.signal.recv().await {
+                Some(()) => self.reloader.reload(running),
+                None => std::future::pending().await,
+            }
+        }
+    }
 }
 
 /// Stops the layouts and has their positions written down, while viewers are still there to see the last
@@ -348,7 +399,10 @@ fn announce(args: &ServeArgs, running: &Running, demo: Option<&str>) {
     line(&format!("Graphlume {VERSION}"));
     line(&format!("  address      {base}"));
     if let Some(addr) = running.internal_addr {
-        line(&format!("  operators    http://{addr}/check-workers  http://{addr}/metrics"));
+        let moved = args.http.internal_listen.filter(|a| a.port() != 0 && a.port() != addr.port());
+        let why = moved.map(|usual| format!("  (a free port: {usual} is taken)"));
+        let why = why.unwrap_or_default();
+        line(&format!("  operators    http://{addr}/check-workers  http://{addr}/metrics{why}"));
     }
     line(&format!("  data folder  {}", args.data.data.display()));
     if let Some(dataset) = demo {

@@ -1,15 +1,18 @@
 """The process and its folder: what no command may touch, how it ends, and that a pause is no end."""
 
+import errno
 import os
+import re
 import resource
 import signal
+import socket
 import stat
 import subprocess
 import time
 
 import pytest
 import requests
-from conftest import HANG_S, PASSWORD, Server, run_cli, until
+from conftest import HANG_S, PASSWORD, Server, binary, free_port, run_cli, until
 from live import Viewer
 
 CONFIG, DISK, SYSTEM = 78, 74, 71
@@ -89,8 +92,51 @@ def test_a_folder_in_use_is_a_configuration_that_is_refused(server):
     assert r.returncode == CONFIG and "in use" in r.stderr, (r.returncode, r.stderr)
 
 
-def test_the_end_of_the_terminal_session_is_an_end_in_order(fresh):
-    assert fresh.stop(signal.SIGHUP) == 0, fresh.output()
+@pytest.fixture
+def usual_port_taken():
+    """Something listens where the operators' address is by default: this test, or another program already."""
+    with socket.socket() as holder:
+        try:
+            holder.bind(("127.0.0.1", 8001))
+            holder.listen()
+        except OSError as e:
+            assert e.errno == errno.EADDRINUSE, e
+        yield
+
+
+@pytest.mark.parametrize("supervise", [[], ["--supervise"]], ids=["alone", "supervised"])
+def test_the_operators_address_takes_a_free_port_where_the_usual_one_is_taken(tmp_path, supervise, usual_port_taken):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
+    command = [binary(), "serve", "--listen", f"127.0.0.1:{free_port()}", "--data", str(tmp_path / "data"), *supervise]
+    with open(tmp_path / "log", "wb") as log:
+        process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        banner = next(line for line in process.stdout if "operators" in line)
+        address = re.search(r"http://(127\.0\.0\.1:\d+)/metrics", banner).group(1)
+        assert address != "127.0.0.1:8001" and "127.0.0.1:8001 is taken" in banner, banner
+        assert "graphlume_build_info" in requests.get(f"http://{address}/metrics", timeout=HANG_S).text
+        said = re.sub(r"\x1b\[[0-9;]*m", "", (tmp_path / "log").read_text())
+        assert f"internal_listen={address}" in said and "--internal-listen" in said, said
+    finally:
+        process.terminate()
+        process.communicate(timeout=HANG_S)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("by", ["flag", "variable", "file"])
+def test_an_operators_address_that_was_named_does_not_move(tmp_path, by, usual_port_taken):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
+    named = []
+    if by == "flag":
+        named = ["--internal-listen", "127.0.0.1:8001"]
+    elif by == "variable":
+        env["GRAPHLUME_INTERNAL_LISTEN"] = "127.0.0.1:8001"
+    else:
+        (tmp_path / "graphlume.toml").write_text('[serve]\ninternal-listen = "127.0.0.1:8001"\n')
+        env["GRAPHLUME_CONFIG"] = str(tmp_path / "graphlume.toml")
+    r = run_cli("serve", "--data", tmp_path / "data", "--listen", f"127.0.0.1:{free_port()}", *named, check=False, env=env,
+                timeout=HANG_S)
+    assert r.returncode == 1 and "127.0.0.1:8001" in r.stderr and "is another server running there" in r.stderr, r.stderr
 
 
 def test_a_server_that_was_stopped_and_continued_goes_on(fresh):
@@ -110,9 +156,6 @@ def test_a_server_that_was_stopped_and_continued_goes_on(fresh):
 
 def test_writes_go_on_after_all_descriptors_were_taken(tmp_path):
     """Idle connections take every descriptor that they may; the store must not take that for a broken disk."""
-    import resource
-    import socket
-
     data = tmp_path / "data"
     server = Server(data, "--connections-per-address", "4096")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -220,7 +220,7 @@ def test_the_address_of_a_page_carries_nothing_into_the_headers(server, alice):
     for query in ("x=%0d%0aSet-Cookie:%20a=b", "x=é", "x=%F0%28", "gravity=NaN&play=1e999", "<script>", "a" * 7000):
         r = requests.get(f"{server.url}/graph/graph.html?dataset={dataset}&{query}", allow_redirects=False)
         assert r.status_code == 302 and "set-cookie" not in r.headers, query
-        assert r.headers["Location"].startswith(f"/graph/graph.html?dataset={dataset}&")
+        assert r.headers["Location"].startswith(f"graph.html?dataset={dataset}&")
     for name in ("x" * 200, "a b", "a%0d%0aX: y", "..", "a/b"):
         r = requests.get(f"{server.url}/graph/graph.html?dataset={dataset}&workbook={name}", allow_redirects=False)
         assert r.status_code == 400 and r.json()["field"] == "session", (name, r.text)

@@ -162,10 +162,6 @@ def test_the_signal_reaches_the_server_and_a_dead_parent_takes_it_along(tmp_path
     assert s.stop() == 0, s.output()
 
 
-def test_the_end_of_the_terminal_session_ends_both_in_order(supervised):
-    assert supervised.stop(signal.SIGHUP) == 0, supervised.output()
-
-
 def test_the_server_has_its_programs_name_in_lists_of_processes(supervised):
     child = child_of(supervised.process.pid)
     assert Path(f"/proc/{child}/comm").read_text() == "graphlume\n"

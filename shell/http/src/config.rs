@@ -104,6 +104,12 @@ impl CookieConfig {
         Self { path: format!("{base_path}/"), ..self }
     }
 
+    /// Whether browsers send them in frames of other sites, too.
+    #[must_use]
+    pub const fn reaches_frames(&self) -> bool {
+        matches!(self.same_site, SameSite::None)
+    }
+
     /// Whether cookies go over HTTPS only.
     #[must_use]
     pub const fn secure(&self) -> bool {
@@ -175,6 +181,9 @@ pub struct HttpConfig {
     #[arg(long, value_name = "ADDR", env = "GRAPHLUME_INTERNAL_LISTEN",
         default_value = "127.0.0.1:8001", value_parser = address)]
     pub internal_listen: Option<SocketAddr>,
+    /// Whether the operators' address takes a free port where its own is taken, because nobody has named one.
+    #[arg(skip = false)]
+    pub internal_may_move: bool,
     /// Cookie flags.
     #[arg(skip = CookieConfig { secure: false, same_site: SameSite::Lax, path: "/".to_owned() })]
     pub cookie: CookieConfig,
@@ -225,9 +234,10 @@ pub struct HttpConfig {
     /// Whether pages of other origins may call the API with a Bearer token.
     #[arg(skip = true)]
     pub cors: bool,
-    /// Who may show the page in a frame (CSP frame-ancestors)
-    #[arg(long, value_name = "SOURCES", env = "GRAPHLUME_FRAME_ANCESTORS", default_value = "*")]
-    pub frame_ancestors: String,
+    /// Sites whose pages alone may show a graph in a frame, such as "'self' https://app.example" (CSP frame-ancestors),
+    /// and where people may use it as when they open it themselves; unset lets every page and saved file show it
+    #[arg(long, value_name = "SOURCES", env = "GRAPHLUME_FRAME_ANCESTORS")]
+    pub frame_ancestors: Option<String>,
     /// Sites from which pages may load pictures, besides our own.
     #[arg(skip = Vec::new())]
     pub picture_hosts: Vec<PictureHost>,
@@ -295,6 +305,18 @@ impl Default for HttpConfig {
 }
 
 impl HttpConfig {
+    /// The sites that the operator names as those that may show a graph in a frame.
+    pub(crate) fn named_ancestors(&self) -> Option<&str> {
+        // Set to nothing is not set: compose files do that.
+        self.frame_ancestors.as_deref().map(str::trim).filter(|sources| !sources.is_empty())
+    }
+
+    /// Whether people who are signed in only watch in a frame of another site: any site may show them a graph there, and
+    /// their cookies come along.
+    pub(crate) fn frames_only_watch(&self) -> bool {
+        self.named_ancestors().is_none() && self.cookie.reaches_frames()
+    }
+
     /// Checks what the types cannot.
     ///
     /// # Errors
@@ -338,8 +360,12 @@ impl HttpConfig {
             let why = format!("/{first} is a path of the server itself; choose another one");
             return bad("base_path", &why);
         }
-        if self.frame_ancestors.contains([';', '\r', '\n']) || !self.frame_ancestors.is_ascii() {
-            return bad("frame_ancestors", "must be a list of sources without ';'");
+        let ancestors = self.frame_ancestors.as_deref().unwrap_or_default();
+        if ancestors.contains([';', ',', '\r', '\n']) || !ancestors.is_ascii() {
+            let why = format!(
+                "{ancestors:?} is no list of sources such as 'self' https://app.example, with spaces between"
+            );
+            return bad("frame_ancestors", &why);
         }
         for origin in &self.allowed_origins {
             let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
@@ -445,8 +471,24 @@ mod tests {
             ..HttpConfig::default()
         };
         assert!(origin.validate().is_err());
-        let csp =
-            HttpConfig { frame_ancestors: "*; script-src *".to_owned(), ..HttpConfig::default() };
-        assert!(csp.validate().is_err());
+        for sources in ["*; script-src *", "https://a.example, https://b.example"] {
+            let csp = naming(sources).validate().unwrap_err().to_string();
+            assert!(csp.contains("frame_ancestors") && csp.contains(sources), "{csp}");
+        }
+    }
+
+    fn naming(sources: &str) -> HttpConfig {
+        HttpConfig { frame_ancestors: Some(sources.to_owned()), ..HttpConfig::default() }
+    }
+
+    #[test]
+    fn in_frames_that_nobody_named_people_watch_where_their_cookies_get() {
+        let lax = HttpConfig::default();
+        let cookie = CookieConfig::from_settings(None, None, true).unwrap();
+        let none = HttpConfig { cookie: cookie.clone(), ..HttpConfig::default() };
+        assert!(!lax.frames_only_watch() && none.frames_only_watch());
+        assert!(!HttpConfig { cookie: cookie.clone(), ..naming("*") }.frames_only_watch());
+        let unset = HttpConfig { cookie, ..naming(" ") };
+        assert!(unset.named_ancestors().is_none() && unset.frames_only_watch());
     }
 }

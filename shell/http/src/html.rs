@@ -53,15 +53,19 @@ stroke-opacity=\".6\" stroke-width=\"1.4\"/><circle cx=\"6.5\" cy=\"16.5\" r=\"3
 fill=\"#fdd141\"/><circle cx=\"15\" cy=\"19.5\" r=\"1.9\" fill=\"#e490bb\"/></svg>";
 
 /// Scripts come from us alone. Pictures, which datasets and addresses name, come with them or from the sites that the
-/// operator names: any other site would learn who looks. Who may frame us is the operator's choice, since notebooks embed
-/// the page.
-pub(crate) fn content_security_policy(frame_ancestors: &str, pictures: &[PictureHost]) -> String {
+/// operator names: any other site would learn who looks. Without `frame_ancestors` any page may show this one in a frame,
+/// also one without a network address, such as a notebook that was saved to disk: `*` does not stand for those.
+pub(crate) fn content_security_policy(
+    frame_ancestors: Option<&str>,
+    pictures: &[PictureHost],
+) -> String {
     let pictures: String = pictures.iter().map(|host| format!(" {host}")).collect();
+    let framed = frame_ancestors.map(|sources| format!("; frame-ancestors {sources}"));
+    let framed = framed.unwrap_or_default();
     format!(
         "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
          img-src 'self' data: blob:{pictures}; font-src 'self' data:; connect-src 'self'; \
-         worker-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; \
-         frame-ancestors {frame_ancestors}"
+         worker-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'{framed}"
     )
 }
 
@@ -249,7 +253,9 @@ mod tests {
 
     #[test]
     fn scripts_of_others_are_never_allowed() {
-        let csp = content_security_policy("'self' https://a.example", &[]);
+        let csp = content_security_policy(None, &[]);
+        assert!(csp.contains("script-src 'self';") && !csp.contains("frame-ancestors"), "{csp}");
+        let csp = content_security_policy(Some("'self' https://a.example"), &[]);
         assert!(csp.contains("script-src 'self';"), "{csp}");
         assert!(csp.ends_with("frame-ancestors 'self' https://a.example"), "{csp}");
     }
@@ -258,7 +264,7 @@ mod tests {
     fn pictures_come_from_the_sites_that_the_operator_names() {
         let of = |hosts: &[&str]| {
             let hosts: Vec<PictureHost> = hosts.iter().map(|h| h.parse().unwrap()).collect();
-            let csp = content_security_policy("*", &hosts);
+            let csp = content_security_policy(None, &hosts);
             csp.split("; ").find(|d| d.starts_with("img-src")).unwrap().to_owned()
         };
         assert_eq!(of(&[]), "img-src 'self' data: blob:");

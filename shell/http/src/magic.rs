@@ -32,7 +32,8 @@ pub(crate) const ROUTES: &[Route] = &[Route::get(
     "Signs in with a login link and goes on to its graph.",
 )
 .query(&[parameter("sst", Text, "The token of the link.").required()])
-.opened_by(OpenedBy::Link)];
+.opened_by(OpenedBy::Link)
+.framed()];
 
 /// What a client wants that asks for a link's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

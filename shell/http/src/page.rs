@@ -46,7 +46,8 @@ pub(crate) const ROUTES: &[Route] = &[
         parameter("session", Text, "The visualization; made when absent."),
         parameter("workbook", Text, "An older name of session."),
     ])
-    .opened_by(OpenedBy::Browser),
+    .opened_by(OpenedBy::Browser)
+    .framed(),
     Route::get(
         "/graph/{*path}",
         run!(Public page_file),
@@ -181,8 +182,8 @@ async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, Api
     let wanted = query::last(&pairs, "workbook");
     let session = open(&shell, &req, &who, dataset, wanted, &pairs).await?;
     let target = query::appended(&req.query, "session", session.as_str());
-    let base = &shell.config.base_path;
-    let location = format!("{base}/graph/{INDEX}?{target}");
+    // Relative, so that it stays behind a proxy that takes a prefix off and does not tell.
+    let location = format!("{INDEX}?{target}");
     let location = HeaderValue::from_str(&location).map_err(|_| {
         ApiError::invalid(
             "invalid-argument",

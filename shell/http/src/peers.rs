@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use graphlume_types::address::household;
 use parking_lot::Mutex;
@@ -11,7 +12,7 @@ use parking_lot::Mutex;
 #[derive(Debug)]
 pub(crate) struct Peers {
     /// 0 sets no bound.
-    limit: usize,
+    limit: AtomicUsize,
     counts: Mutex<HashMap<IpAddr, usize>>,
 }
 
@@ -24,19 +25,25 @@ pub(crate) struct Place {
 
 impl Peers {
     pub(crate) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit, counts: Mutex::new(HashMap::new()) })
+        Arc::new(Self { limit: AtomicUsize::new(limit), counts: Mutex::new(HashMap::new()) })
+    }
+
+    /// Sets another limit; connections that are above it stay.
+    pub(crate) fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Counts a connection in; none when the address has all that it may have. This machine itself, such
     /// as a proxy on it, is not counted.
     pub(crate) fn enter(self: &Arc<Self>, peer: IpAddr) -> Result<Option<Place>, ()> {
         let key = household(peer);
-        if self.limit == 0 || key.is_loopback() {
+        let limit = self.limit.load(Ordering::Relaxed);
+        if limit == 0 || key.is_loopback() {
             return Ok(None);
         }
         let mut counts = self.counts.lock();
         let count = counts.entry(key).or_insert(0);
-        if *count >= self.limit {
+        if *count >= limit {
             return Err(());
         }
         *count += 1;

@@ -43,6 +43,13 @@ impl Hit {
     }
 }
 
+/// What warp is told beside the request: its place, and who answers it.
+#[derive(Clone)]
+pub(crate) struct Asking {
+    pub(crate) hit: Arc<Hit>,
+    pub(crate) shell: Arc<Shell>,
+}
+
 /// A request.
 pub(crate) struct Req {
     pub(crate) hit: Arc<Hit>,
@@ -56,15 +63,16 @@ pub(crate) struct Req {
 
 /// The filter that answers every request of the table. It never rejects once it has begun: a
 /// rejection means "some other route", and the table has already said which one it is.
-pub(crate) fn filter(shell: Arc<Shell>) -> BoxedFilter<(Reply,)> {
+pub(crate) fn filter() -> BoxedFilter<(Reply,)> {
     let raw_query = warp::query::raw().or(warp::any().map(String::new)).unify();
-    warp::ext::get::<Arc<Hit>>()
+    warp::ext::get::<Asking>()
         .and(warp::method())
         .and(raw_query)
         .and(warp::header::headers_cloned())
         .and(warp::ext::optional::<OnUpgrade>())
         .and(warp::body::stream())
-        .then(move |hit, method, query, headers: HeaderMap, upgrade, stream| {
+        .then(|asking: Asking, method, query, headers: HeaderMap, upgrade, stream| {
+            let Asking { hit, shell } = asking;
             let stream =
                 Box::pin(StreamExt::map(stream, |piece: Result<_, warp::Error>| match piece {
                     Ok(mut buf) => Ok(take(&mut buf)),
@@ -78,7 +86,7 @@ pub(crate) fn filter(shell: Arc<Shell>) -> BoxedFilter<(Reply,)> {
             let window = shell.config.body_window;
             let body = Body::new(stream, Arc::clone(&leftover), declared, window);
             let request = Req { hit, method, query, headers, upgrade, body };
-            crate::dispatch::respond(Arc::clone(&shell), request, leftover)
+            crate::dispatch::respond(shell, request, leftover)
         })
         .boxed()
 }

@@ -179,6 +179,8 @@ pub struct Route {
     pub(crate) is_stream: bool,
     /// Who opens it.
     pub(crate) opened_by: OpenedBy,
+    /// Whether pages of other sites show it in a frame, as far as the operator lets them; all others do not.
+    pub(crate) is_framed: bool,
 }
 
 impl std::fmt::Debug for Route {
@@ -214,6 +216,7 @@ impl Route {
             only_reads: false,
             is_stream: false,
             opened_by: OpenedBy::Program,
+            is_framed: false,
         }
     }
 
@@ -307,6 +310,12 @@ impl Route {
     /// See [`Route::opened_by`].
     pub(crate) const fn opened_by(mut self, who: OpenedBy) -> Self {
         self.opened_by = who;
+        self
+    }
+
+    /// See [`Route::is_framed`].
+    pub(crate) const fn framed(mut self) -> Self {
+        self.is_framed = true;
         self
     }
 

@@ -1,7 +1,6 @@
 //! warp's filter as a service, behind the compressor.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -16,7 +15,7 @@ use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::held;
 use crate::request;
-use crate::shell::{AnyBody, Shell};
+use crate::shell::AnyBody;
 
 /// Answers smaller than this are sent as they are.
 const COMPRESS_BYTES_MIN: u64 = 512;
@@ -25,7 +24,7 @@ const COMPRESS_BYTES_MIN: u64 = 512;
 pub(crate) type Router = BoxCloneSyncService<Request<Incoming>, Response<AnyBody>, Infallible>;
 
 /// warp's filter as a service, with compression of what gains by it.
-pub(crate) fn router(shell: &Arc<Shell>) -> Router {
+pub(crate) fn router() -> Router {
     // Frames and edge lists are dense binary: compressing them costs time and saves nothing.
     let text_only = |_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions| {
         let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
@@ -44,7 +43,7 @@ pub(crate) fn router(shell: &Arc<Shell>) -> Router {
     let layer = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(SizeAbove::new(COMPRESS_BYTES_MIN).and(text_only));
-    let routes = erase(warp::service(request::filter(Arc::clone(shell))));
+    let routes = erase(warp::service(request::filter()));
     erase(layer.layer(routes.map_response(held::attach)))
 }
 

@@ -8,6 +8,7 @@ use graphlume_service::Service;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::RwLock;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -40,8 +41,19 @@ Content-Type: application/json; charset=utf-8\r\nContent-Length: 109\r\n\r\n\
 {\"success\":false,\"status\":\"ERR\",\"message\":\"too many connections; try again shortly\",\
 \"code\":\"overloaded\"     }";
 
+/// Who answers: each request is answered by the settings that stand when it comes.
+struct Answering {
+    now: RwLock<Arc<Shell>>,
+    peers: Arc<Peers>,
+}
+
+impl Answering {
+    fn now(&self) -> Arc<Shell> {
+        Arc::clone(&self.now.read())
+    }
+}
+
 /// A running server.
-#[derive(Debug)]
 pub struct Running {
     /// Address of the public listener.
     pub addr: SocketAddr,
@@ -54,9 +66,30 @@ pub struct Running {
     abort: CancellationToken,
     tasks: TaskTracker,
     drain: Duration,
+    answering: Arc<Answering>,
 }
 
 impl Running {
+    /// Answers by other settings from now on; no connection ends. What a running server cannot change stays as it was:
+    /// its addresses, how many connections and requests there may be in all, what it shows on its start page, and
+    /// [`HttpConfig::picture_hosts`], by which datasets are checked as well.
+    ///
+    /// # Errors
+    /// [`HttpError`] when a setting is out of range; the old ones stay.
+    pub fn reload(&self, config: HttpConfig) -> Result<(), HttpError> {
+        config.validate()?;
+        let mut now = self.answering.now.write();
+        self.answering.peers.set_limit(config.connections_per_peer_max);
+        *now = now.with_settings(HttpConfig {
+            listen: now.config.listen,
+            internal_listen: now.config.internal_listen,
+            picture_hosts: now.config.picture_hosts.clone(),
+            demo_datasets: now.config.demo_datasets.clone(),
+            ..config
+        });
+        Ok(())
+    }
+
     /// Stops: no new connections, requests in progress finish, websockets are closed with 1012; what
     /// is left after the drain time is cut off.
     pub async fn stop(&self) {
@@ -125,16 +158,16 @@ pub async fn serve_on(
     let connections = Arc::new(Semaphore::new(config.connections_max));
     let peers = Peers::new(config.connections_per_peer_max);
     let shell = Shell::new(config, service, stop.clone(), abort.clone(), tasks.clone());
+    let answering = Arc::new(Answering { now: RwLock::new(shell), peers });
     let accept = |listener: TcpListener, kind: Listener| Acceptor {
         listener,
         kind,
-        shell: Arc::clone(&shell),
+        answering: Arc::clone(&answering),
         // Watching an overloaded server must not depend on its load.
         connections: match kind {
             Listener::Public => Arc::clone(&connections),
             Listener::Internal => Arc::new(Semaphore::new(64)),
         },
-        peers: Arc::clone(&peers),
         unlisten: unlisten.clone(),
         stop: stop.clone(),
         abort: abort.clone(),
@@ -144,7 +177,8 @@ pub async fn serve_on(
     if let Some(listener) = internal {
         accepting.spawn(accept(listener, Listener::Internal).run());
     }
-    Ok(Running { addr, internal_addr, unlisten, listeners: accepting, stop, abort, tasks, drain })
+    let listeners = accepting;
+    Ok(Running { addr, internal_addr, unlisten, listeners, stop, abort, tasks, drain, answering })
 }
 
 /// The sockets that a server listens on.
@@ -161,8 +195,29 @@ pub struct Listeners {
 /// # Errors
 /// [`HttpError::Bind`].
 pub fn listen(config: &HttpConfig) -> Result<Listeners, HttpError> {
-    let internal = config.internal_listen.map(bind).transpose()?;
-    Ok(Listeners { public: bind(config.listen)?, internal })
+    let public = bind(config.listen)?;
+    let internal = config.internal_listen.map(|addr| bind_internal(addr, config.internal_may_move));
+    Ok(Listeners { public, internal: internal.transpose()? })
+}
+
+/// Opens the operators' socket. Where nobody has named its port, a second server on the machine takes a free one.
+fn bind_internal(addr: SocketAddr, may_move: bool) -> Result<std::net::TcpListener, HttpError> {
+    match bind(addr) {
+        Err(HttpError::Bind { source, .. })
+            if may_move && source.kind() == std::io::ErrorKind::AddrInUse =>
+        {
+            let socket = bind(SocketAddr::new(addr.ip(), 0))?;
+            let taken = socket.local_addr().map_err(|source| HttpError::Bind { addr, source })?;
+            tracing::warn!(
+                busy = %addr,
+                internal_listen = %taken,
+                "the operators' address is a free port, because another program has the usual one; name one with \
+                 --internal-listen to have the same at every start"
+            );
+            Ok(socket)
+        }
+        bound => bound,
+    }
 }
 
 /// Opens a listening socket.
@@ -197,9 +252,8 @@ pub(crate) fn registered(
 struct Acceptor {
     listener: TcpListener,
     kind: Listener,
-    shell: Arc<Shell>,
+    answering: Arc<Answering>,
     connections: Arc<Semaphore>,
-    peers: Arc<Peers>,
     unlisten: CancellationToken,
     stop: CancellationToken,
     abort: CancellationToken,
@@ -239,23 +293,24 @@ impl Acceptor {
 
     /// Starts serving a connection, or turns it away.
     fn admit(&self, socket: TcpStream, peer: SocketAddr) {
+        let shell = self.answering.now();
         let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() else {
-            self.shell.metrics.refused("connections");
+            shell.metrics.refused("connections");
             // The send buffer of a new socket is empty, so this does not block.
             let _ = socket.try_write(FULL);
             return;
         };
         // A proxy of the operator's speaks for many.
-        let is_proxy = is_trusted(&self.shell.config.trusted_proxies, peer.ip());
-        let place = if is_proxy { Ok(None) } else { self.peers.enter(peer.ip()) };
+        let is_proxy = is_trusted(&shell.config.trusted_proxies, peer.ip());
+        let place = if is_proxy { Ok(None) } else { self.answering.peers.enter(peer.ip()) };
         let Ok(place) = place else {
-            self.shell.metrics.refused("connections-of-one-address");
+            shell.metrics.refused("connections-of-one-address");
             let _ = socket.try_write(FULL);
             return;
         };
         prepare(&socket);
         let conn = Conn::new(peer, permit, place);
-        let config = &self.shell.config;
+        let config = &shell.config;
         let io = TimedIo::new(
             socket,
             Arc::clone(&conn),
@@ -267,7 +322,7 @@ impl Acceptor {
             io,
             conn,
             self.kind,
-            Arc::clone(&self.shell),
+            Arc::clone(&self.answering),
             self.stop.clone(),
             self.abort.clone(),
         );
@@ -293,14 +348,16 @@ async fn connection(
     io: TimedIo,
     conn: Arc<Conn>,
     kind: Listener,
-    shell: Arc<Shell>,
+    answering: Arc<Answering>,
     stop: CancellationToken,
     abort: CancellationToken,
 ) {
+    let shell = answering.now();
     let _open = shell.metrics.connection();
     let keep_alive = shell.config.keep_alive;
+    drop(shell);
     let service = service_fn(move |request| {
-        let shell = Arc::clone(&shell);
+        let shell = answering.now();
         let conn = Arc::clone(&conn);
         async move {
             conn.request_began();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use graphlume_service::Service as UseCases;
+use graphlume_service::{Principal, Service as UseCases};
 use graphlume_types::{Code, id};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
@@ -31,7 +31,8 @@ use crate::matching::{self, Params, Resolution};
 use crate::mcp::Agents;
 use crate::metrics::Metrics;
 use crate::proxy;
-use crate::request::{self, Hit, Reply};
+use crate::query;
+use crate::request::{self, Asking, Hit, Reply, Req};
 use crate::request_head::{below, check_head, method_label, wants_html};
 use crate::route::{Auth, Listener, Route};
 use crate::router::{Router, router};
@@ -61,15 +62,33 @@ pub(crate) struct Shell {
     /// Places of requests that may wait long.
     pub(crate) waiters: Waiters,
     headers: SafetyHeaders,
-    router: OnceLock<Router>,
+    router: Router,
     /// Whether it was said that a proxy is not believed.
     is_proxy_told: AtomicBool,
 }
 
 /// Headers that are the same on every response of a kind.
 struct SafetyHeaders {
+    /// The policy of pages.
     csp: HeaderValue,
+    /// That of pages which other sites may show in a frame.
+    framed_csp: HeaderValue,
     hsts: Option<HeaderValue>,
+}
+
+impl SafetyHeaders {
+    fn new(config: &HttpConfig) -> Self {
+        let policy = |ancestors| {
+            let csp = html::content_security_policy(ancestors, &config.picture_hosts);
+            HeaderValue::from_str(&csp).unwrap_or(HeaderValue::from_static(html::CSP_STRICT))
+        };
+        Self {
+            // A frame would have people click what they do not see.
+            csp: policy(Some("'self'")),
+            framed_csp: policy(config.named_ancestors()),
+            hsts: config.https_only.then(|| HeaderValue::from_static("max-age=31536000")),
+        }
+    }
 }
 
 /// What is said about a request when it is over.
@@ -95,14 +114,17 @@ impl Shell {
         abort: CancellationToken,
         tasks: TaskTracker,
     ) -> Arc<Self> {
-        let csp = html::content_security_policy(&config.frame_ancestors, &config.picture_hosts);
-        let headers = SafetyHeaders {
-            csp: HeaderValue::from_str(&csp).unwrap_or(HeaderValue::from_static(html::CSP_STRICT)),
-            hsts: config.https_only.then(|| HeaderValue::from_static("max-age=31536000")),
-        };
-        let shell = Arc::new(Self {
+        if !host::is_checked(&config) {
+            tracing::warn!(
+                listen = %config.listen,
+                "any name in the header Host is answered here, that of a foreign site too; set --public-url to the \
+                 address at which people open the server"
+            );
+        }
+        Arc::new(Self {
             in_flight: Arc::new(Semaphore::new(config.requests_in_flight_max)),
             waiters: Waiters::new(),
+            headers: SafetyHeaders::new(&config),
             config,
             service,
             metrics: Metrics::new(),
@@ -110,19 +132,38 @@ impl Shell {
             stop,
             abort,
             tasks,
-            headers,
-            router: OnceLock::new(),
+            router: router(),
             is_proxy_told: AtomicBool::new(false),
-        });
-        if !host::is_checked(&shell.config) {
-            tracing::warn!(
-                listen = %shell.config.listen,
-                "any name in the header Host is answered here, that of a foreign site too; set --public-url to the \
-                 address at which people open the server"
-            );
-        }
-        let _ = shell.router.set(router(&shell));
-        shell
+        })
+    }
+
+    /// The same server with other settings: requests that come from now on are answered by them, and those in progress,
+    /// open streams among them, end as they began.
+    pub(crate) fn with_settings(&self, config: HttpConfig) -> Arc<Self> {
+        Arc::new(Self {
+            headers: SafetyHeaders::new(&config),
+            config,
+            service: Arc::clone(&self.service),
+            metrics: Arc::clone(&self.metrics),
+            agents: self.agents.clone(),
+            stop: self.stop.clone(),
+            abort: self.abort.clone(),
+            tasks: self.tasks.clone(),
+            in_flight: Arc::clone(&self.in_flight),
+            waiters: self.waiters.clone(),
+            router: self.router.clone(),
+            // Other proxies may be believed now.
+            is_proxy_told: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether the caller may only watch: signed in by a cookie, in a frame of a site that nobody has named. The page
+    /// says that it is in such a frame, for no header does; the site around it cannot change what it says.
+    pub(crate) fn only_watches(&self, req: &Req, who: &Principal) -> bool {
+        self.config.frames_only_watch()
+            && who.user().is_some()
+            && !req.headers.contains_key(header::AUTHORIZATION)
+            && query::last(&req.pairs(), "framed").is_some()
     }
 
     /// Answers one request; never fails.
@@ -262,18 +303,14 @@ impl Shell {
 
     /// Runs the handler. A panic in it is answered, counted and logged under the request's id.
     async fn call(
-        &self,
+        self: &Arc<Self>,
         mut request: Request<Incoming>,
         hit: Arc<Hit>,
         asked: &Asked,
     ) -> Response<AnyBody> {
         let auth = hit.route.auth();
-        let Some(router) = self.router.get().cloned() else {
-            let error = ApiError::new(Code::Unavailable, "starting", "the server is starting");
-            return self.refuse(&error, auth, asked);
-        };
-        request.extensions_mut().insert(hit);
-        match caught(router.oneshot(request)).await {
+        request.extensions_mut().insert(Asking { hit, shell: Arc::clone(self) });
+        match caught(self.router.clone().oneshot(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
             Err(error) => {
@@ -326,9 +363,12 @@ impl Shell {
         }
         if is_html {
             // A page with rules of its own keeps them.
-            headers
-                .entry(header::CONTENT_SECURITY_POLICY)
-                .or_insert_with(|| self.headers.csp.clone());
+            headers.entry(header::CONTENT_SECURITY_POLICY).or_insert_with(|| {
+                match route.is_some_and(|r| r.is_framed) {
+                    true => self.headers.framed_csp.clone(),
+                    false => self.headers.csp.clone(),
+                }
+            });
             headers.insert(
                 HeaderName::from_static("cross-origin-opener-policy"),
                 HeaderValue::from_static("same-origin-allow-popups"),

@@ -19,6 +19,7 @@ use crate::status::ApiError;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Places of requests that may wait.
+#[derive(Clone)]
 pub(crate) struct Waiters {
     of: Arc<Mutex<HashMap<Caller, Callers>>>,
     strangers: Arc<Semaphore>,

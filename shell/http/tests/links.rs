@@ -87,7 +87,9 @@ async fn the_first_visit_signs_in_and_looks_do_not_use_the_link_up() {
     for cookie in jar.split("; ") {
         let opens = !cookie.starts_with("csrftoken=");
         let first = server.get(&target, &[("Cookie", cookie)]).await;
-        let page = server.get(first.header("location").unwrap(), &[("Cookie", cookie)]).await;
+        let page = server
+            .get(&format!("/graph/{}", first.header("location").unwrap()), &[("Cookie", cookie)])
+            .await;
         assert_eq!(page.status == 200, opens, "{cookie}: {}", page.status);
     }
     let again = server.get(&link, &[html]).await;

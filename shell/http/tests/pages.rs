@@ -40,10 +40,72 @@ async fn the_start_page_links_to_the_demo_graphs() {
     assert_eq!(page.status, 200);
     assert!(page.text().contains("href=\"/graph/graph.html?dataset=Miserables\""));
     let csp = page.header("content-security-policy").unwrap();
-    assert!(csp.contains("script-src 'self';") && csp.contains("frame-ancestors *"), "{csp}");
-    assert_eq!(page.header("x-frame-options"), None, "notebooks embed the page");
+    assert!(csp.contains("script-src 'self';") && csp.ends_with("frame-ancestors 'self'"), "{csp}");
     assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
     server.stop().await;
+}
+
+/// The sources of `frame-ancestors` in the policy of an answer.
+fn ancestors(reply: &Reply) -> Option<&str> {
+    let csp = reply.header("content-security-policy").unwrap();
+    csp.split("; ").find_map(|d| d.strip_prefix("frame-ancestors "))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn graphs_are_framed_anywhere_unless_sites_are_named_and_nothing_else_is() {
+    let html = [("Accept", "text/html")];
+    let sites = "'self' https://app.example";
+    for (named, wanted) in [(None, None), (Some(""), None), (Some(sites), Some(sites))] {
+        let frame_ancestors = named.map(str::to_owned);
+        let server = Server::with(HttpConfig { frame_ancestors, ..config() }).await;
+        let id = ring(&server, &server.token().await).await;
+        let graph = format!("/graph/graph.html?dataset={id}&session=s1");
+        // A refusal in its place is read in the same frame.
+        for (path, status) in [(graph.as_str(), 200), ("/graph/graph.html", 400)] {
+            let page = server.get(path, &html).await;
+            assert_eq!((page.status, ancestors(&page)), (status, wanted), "{path} {named:?}");
+            assert_eq!(page.header("x-frame-options"), None, "notebooks embed the page");
+        }
+        for path in ["/", "/login", "/nothing"] {
+            let page = server.get(path, &html).await;
+            assert_eq!(ancestors(&page), Some("'self'"), "{path} {named:?}");
+        }
+        let refused = server.post("/login", &html, &form("wrong")).await;
+        assert_eq!((refused.status, ancestors(&refused)), (401, Some("'self'")));
+        server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_signed_in_makes_nothing_in_a_frame_that_nobody_named() {
+    for (named, https, framed, status) in [
+        (None, true, "&framed=1", 403),
+        (None, true, "", 400),
+        (Some("'self' https://app.example"), true, "&framed=1", 400),
+        // The cookie does not reach a frame of another site.
+        (None, false, "&framed=1", 400),
+    ] {
+        let cookie = CookieConfig::from_settings(None, None, https).unwrap();
+        let frame_ancestors = named.map(str::to_owned);
+        let server = Server::with(HttpConfig { cookie, frame_ancestors, ..config() }).await;
+        let token = server.token().await;
+        let id = ring(&server, &token).await;
+        let at = format!("?dataset={id}&session=s1");
+        server.get(&format!("/graph/graph.html{at}"), &[]).await;
+        let path = format!("/viz/s1/dataset?dataset={id}{framed}");
+        let by_cookie = [("Cookie", format!("graphlume_jwt={token}"))];
+        let by_cookie = by_cookie.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let refused = server.post(&path, &by_cookie, "{}").await;
+        assert_eq!(refused.status, status, "{named:?} {https} {framed}: {}", refused.text());
+        if status == 403 {
+            assert!(refused.text().contains("--frame-ancestors"), "{}", refused.text());
+        }
+        // A program carries its credential itself, and no site leads it.
+        let bearer = [("Authorization", format!("Bearer {token}"))];
+        let bearer = bearer.each_ref().map(|(name, value)| (*name, value.as_str()));
+        assert_eq!(server.post(&path, &bearer, "{}").await.status, 400);
+        server.stop().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -58,8 +120,9 @@ async fn the_redirect_keeps_every_byte_of_the_address() {
     let reply = server.get(&format!("/graph/graph.html?{query}"), &[]).await;
     assert_eq!(reply.status, 302, "{}", reply.text());
     let location = reply.header("location").unwrap();
-    let rest = location.strip_prefix(&format!("/graph/graph.html?{query}&session=")).unwrap();
+    let rest = location.strip_prefix(&format!("graph.html?{query}&session=")).unwrap();
     assert!(!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric()), "{rest}");
+    let location = &format!("/graph/{location}");
     let page = server.get(location, &[]).await;
     assert_eq!(page.status, 200);
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
@@ -69,13 +132,18 @@ async fn the_redirect_keeps_every_byte_of_the_address() {
     // Two visits are two sessions; an older name for the session is taken over.
     let again = server.get(&format!("/graph/graph.html?{query}"), &[]).await;
     assert_ne!(again.header("location"), reply.header("location"));
-    let named = format!("/graph/graph.html?dataset={id}&workbook=mine");
-    let reply = server.get(&named, &[]).await;
+    let named = format!("graph.html?dataset={id}&workbook=mine");
+    let reply = server.get(&format!("/graph/{named}"), &[]).await;
     assert_eq!(reply.header("location"), Some(format!("{named}&session=mine").as_str()));
     // A session that a client has named exists from then on.
     let own = format!("/graph/graph.html?dataset={id}&session=cycle");
     assert_eq!(server.get(&own, &[]).await.status, 200);
     server.stop().await;
+}
+
+/// Where the redirect of a graph's page leads: it is relative.
+fn to(redirect: &Reply) -> String {
+    format!("/graph/{}", redirect.header("location").unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -92,7 +160,7 @@ async fn a_stranger_cannot_tell_a_private_graph_from_one_that_is_not_there() {
         let address = format!("/graph/graph.html?dataset={dataset}");
         let first = server.get(&address, &[]).await;
         assert_eq!(first.status, 302);
-        let page = server.get(first.header("location").unwrap(), &[]).await;
+        let page = server.get(&to(&first), &[]).await;
         assert!((401..=404).contains(&page.status), "{}", page.status);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         seen.push(page.status);
@@ -102,7 +170,7 @@ async fn a_stranger_cannot_tell_a_private_graph_from_one_that_is_not_there() {
     let cookie = format!("graphlume_jwt={token}");
     let address = format!("/graph/graph.html?dataset={id}");
     let first = server.get(&address, &[("Cookie", &cookie)]).await;
-    let page = server.get(first.header("location").unwrap(), &[("Cookie", &cookie)]).await;
+    let page = server.get(&to(&first), &[("Cookie", &cookie)]).await;
     assert_eq!(page.status, 200);
     server.stop().await;
 }
@@ -256,9 +324,9 @@ async fn a_server_below_a_path_is_whole_there() {
     for prefix in ["", "/tools/graphs"] {
         let visit = server.get(&format!("{prefix}/graph/graph.html?dataset={id}"), &[]).await;
         let location = visit.header("location").unwrap();
-        let wanted = format!("/tools/graphs/graph/graph.html?dataset={id}&session=");
-        assert!(location.starts_with(&wanted), "{location}");
-        assert_eq!(server.get(location, &[]).await.status, 200);
+        // Relative: right with and without the path.
+        assert!(location.starts_with(&format!("graph.html?dataset={id}&session=")), "{location}");
+        assert_eq!(server.get(&format!("{prefix}/graph/{location}"), &[]).await.status, 200);
         let start = server.get(&format!("{prefix}/"), &[]).await;
         assert!(start.text().contains("href=\"/tools/graphs/login\""), "{}", start.text());
         let signed = server.post(&format!("{prefix}/login"), &[], &form(PASSWORD)).await;

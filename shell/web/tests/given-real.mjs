@@ -1,5 +1,5 @@
-// Opens the address of a dataset with positions, has the forces run, takes that back, and prints what was seen each time:
-// node given-real.mjs ADDRESS [SCREENSHOT.png]
+// Opens the address of a dataset with positions, has the forces run, takes that back, and prints what was seen
+// each time: node given-real.mjs ADDRESS [SCREENSHOT.png]
 
 import { changed, launch, open, pixels, settle } from './page/browser.mjs';
 
@@ -24,6 +24,12 @@ async function look(page) {
   });
 }
 
+/** Waits until the menu of layouts shows this. */
+function shows(page, word) {
+  const has = (wanted) => document.querySelector('#layouts').selectedOptions[0].textContent === wanted;
+  return page.waitForFunction(has, word);
+}
+
 try {
   const query = `${search.slice(1)}&test=1&splashAfter=False`;
   const { page, complaints } = await open(browser, origin, query, { width: 1200, height: 800 });
@@ -34,10 +40,10 @@ try {
   await page.waitForFunction(() => window.__viewer.doc.iterations > 0 && !window.__viewer.doc.playing);
   const moved = await look(page);
   await page.click('#undo');
-  await page.waitForFunction(() => document.querySelector('#layouts').selectedOptions[0].textContent === 'Given positions');
+  await shows(page, 'Given positions');
   const back = await look(page);
   await page.click('#redo');
-  await page.waitForFunction(() => document.querySelector('#layouts').selectedOptions[0].textContent === 'Forces');
+  await shows(page, 'Forces');
   const again = await look(page);
   await page.selectOption('#layouts', { label: 'Given positions' });
   await page.waitForFunction(() => document.querySelector('#link .word')?.textContent === 'as given');

@@ -291,6 +291,11 @@ async fn dataset(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, A
         );
         return Err(ApiError::new(Code::Unauthenticated, "unauthenticated", text));
     }
+    if shell.only_watches(&req, &who) {
+        let text = "no dataset is made from within a frame of another site: open this page in a window of its own and make \
+                    it there (the operator can name sites that may do more with --frame-ancestors)";
+        return Err(ApiError::new(Code::Forbidden, "framed", text));
+    }
     let body = req.json().await?;
     let made = shell.service.queries.keep_selection(&who, grant.target(), &body);
     let made = Box::pin(made).await?;

@@ -291,7 +291,7 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     let grant = shell.service.sessions.authorize_viewer(&who, session, dataset).await?;
     shell.service.sessions.note_request();
     let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
-    let hello = ws::greeting(&shell, &viewer, &who);
+    let hello = ws::greeting(&shell, &viewer, &who, shell.only_watches(&req, &who));
     let (mut messages, mut frames) = (vec![raw(&hello)?], 0);
     while let Some(event) = viewer.try_next(false) {
         match &event {

@@ -4,6 +4,7 @@
 //! into its own buffer per connection; with fifty viewers of one graph that is fifty copies. Ours
 //! writes a few header bytes and then the bytes that all viewers share.
 
+mod admission;
 mod codec;
 mod document;
 mod first_picture;

@@ -1,24 +1,23 @@
 //! One viewer: what it is sent, what it may say, and when it is dropped.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{Control, EngineError, Viewer, ViewerEvent};
 use graphlume_service::{
-    Arrival, NamedLayout, OpenPage, PageControl, Principal, Seat, ServiceError, StepRequest, Told,
+    Arrival, NamedLayout, PageControl, Principal, Seat, ServiceError, StepRequest, Told,
     ViewerGrant,
 };
-use graphlume_types::{Code, Coded, limits};
+use graphlume_types::{Coded, limits};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::io::{ReadHalf, WriteHalf};
-use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::admission::{Admitted, Asked, admit};
 use super::codec::{Message, ReadError, Reader, Writer, close};
 use super::document::{At, look_at};
 use super::first_picture::FirstPicture;
@@ -54,7 +53,6 @@ pub(crate) async fn open(
     })?;
     let pairs = req.pairs();
     let asked = Asked {
-        who,
         session: req.param("session_id").to_owned(),
         dataset: query::last(&pairs, "dataset").map(str::to_owned),
         arrival: Arrival {
@@ -62,6 +60,8 @@ pub(crate) async fn open(
             joins: query::last(&pairs, "joins").is_some(),
         },
         stripes: query::last(&pairs, "stripes").is_some(),
+        only_watches: who.as_ref().is_ok_and(|who| shell.only_watches(&req, who)),
+        who,
         request_id: Arc::clone(&req.hit.id),
         client: req.client(&shell),
     };
@@ -84,31 +84,6 @@ pub(crate) async fn open(
         }
     });
     Ok(reply)
-}
-
-/// Who wants to watch what.
-struct Asked {
-    who: Result<Principal, ApiError>,
-    session: String,
-    dataset: Option<String>,
-    arrival: Arrival,
-    /// Whether the page puts a key frame together that comes in stripes.
-    stripes: bool,
-    request_id: Arc<str>,
-    /// The address of the client.
-    client: IpAddr,
-}
-
-/// A viewer who may watch, until the rights change.
-struct Admitted {
-    who: Principal,
-    grant: ViewerGrant,
-    page_control: PageControl,
-    viewer: Viewer,
-    seat: Seat,
-    /// The visualization is open for as long as this lives.
-    page: OpenPage,
-    access: watch::Receiver<u64>,
 }
 
 /// How a stream ends.
@@ -137,6 +112,7 @@ async fn run(shell: &Shell, asked: Asked, socket: Socket) {
         heard: Instant::now(),
         laying: Laying::default(),
         first: FirstPicture::of(asked.stripes),
+        only_watches: asked.only_watches,
     };
     let request_id = Arc::clone(&asked.request_id);
     let end = match admit(shell, asked).await {
@@ -149,34 +125,6 @@ async fn run(shell: &Shell, asked: Asked, socket: Socket) {
     }
 }
 
-/// Checks that the caller may watch, and attaches it to the session.
-async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
-    let who = asked.who?;
-    // Before the check, so that no change after it goes unseen.
-    let access = shell.service.identity.access_changes();
-    let mut grant = shell
-        .service
-        .sessions
-        .authorize_viewer(&who, &asked.session, asked.dataset.as_deref())
-        .await?;
-    grant.caller = grant.caller.or_stranger(asked.client);
-    let viewer = shell.service.sessions.attach(&grant).await?;
-    // Session names are chosen by clients: between the check and this line the name may have come to
-    // stand for a graph that this viewer may not see. From here on it cannot: it has a viewer.
-    let shown = grant.dataset.to_string();
-    if viewer.hello().get("dataset").and_then(Value::as_str) != Some(shown.as_str()) {
-        return Err(ApiError::new(
-            Code::Conflict,
-            "session-taken",
-            "the session shows another dataset",
-        ));
-    }
-    let page = shell.service.sessions.page_opened(&who, &grant.session);
-    let page_control = shell.service.sessions.take_control(&who, &grant, &asked.arrival)?;
-    let seat = shell.service.sessions.take_seat(&who, &grant, &page_control)?;
-    Ok(Admitted { who, grant, page_control, viewer, seat, page, access })
-}
-
 /// A stream.
 pub(super) struct Link<'a> {
     pub(super) shell: &'a Shell,
@@ -186,6 +134,8 @@ pub(super) struct Link<'a> {
     heard: Instant,
     laying: Laying<'a>,
     first: FirstPicture,
+    /// See [`Shell::only_watches`].
+    pub(super) only_watches: bool,
 }
 
 /// What happened next.
@@ -296,7 +246,7 @@ impl Link<'_> {
     /// Finds out anew whether the page controls the session.
     fn recheck(&self, who: &Principal, grant: &ViewerGrant, page: &mut PageControl, seat: &Seat) {
         let controls = self.shell.service.sessions.may_control(who, grant, page.key.is_some());
-        page.controls = controls.unwrap_or(false);
+        page.controls = !self.only_watches && controls.unwrap_or(false);
         seat.set_controls(page.controls);
     }
 

@@ -31,6 +31,10 @@ export function embed(viewer: Viewer): void {
 const AT_WORKBOOK: Path = ['workbooks', 'open'];
 const AT_VIEW: Path = [...AT_WORKBOOK, 'views', 'current'];
 
+const NOT_NAMED =
+  'Somebody is signed in here, and this page is not one of those that may use a graph then: ' +
+  'the operator of the server names their sites with --frame-ancestors.';
+
 /** How long a tick lets the layout run. */
 const TICK_MS = 1_000;
 
@@ -94,7 +98,9 @@ class Embed {
   ) {
     for (const at of [AT_WORKBOOK, AT_VIEW]) put(this.tree, [...at, 'id'], atom(store.params.session));
     for (const path of [...MEANINGS.keys(), ...Object.keys(this.functions)]) this.keep(path, null);
-    this.subscriptions = new Subscriptions(viewer, (message) => this.say(message));
+    this.subscriptions = new Subscriptions(viewer, (message) => {
+      if (!store.framed.value) this.say(message);
+    });
     addEventListener('message', (event) => {
       // Other frames of the embedding page, and pages that this one has opened, have no say here.
       if (event.source === parent) this.hear(event.data);
@@ -121,7 +127,8 @@ class Embed {
   }
 
   private announce(): void {
-    this.say({ type: 'init', cache: this.tree, subscriptionAPIVersion: 1 });
+    // A site that may not use the page learns that it is there, and nothing else.
+    this.say({ type: 'init', cache: store.framed.value ? {} : this.tree, subscriptionAPIVersion: 1 });
   }
 
   private hear(data: unknown): void {
@@ -144,6 +151,7 @@ class Embed {
   }
 
   private perform(operation: Operation): Promise<Envelope> {
+    if (store.framed.value) return Promise.reject(new Error(NOT_NAMED));
     const { method, pathSets, jsonGraphEnvelope, callPath, callArgs } = operation;
     if (method === 'get' && pathSets) return Promise.resolve(answer(this.tree, pathSets));
     if (method === 'set' && jsonGraphEnvelope) return this.set(jsonGraphEnvelope);

@@ -29,6 +29,26 @@ export async function failure(answer: Response): Promise<ApiError> {
   }
 }
 
+/** Whether a page of another origin shows this one in a frame; its window does not say where it is from. */
+const FRAMED = ((): boolean => {
+  try {
+    return globalThis.parent?.location.origin !== globalThis.location?.origin;
+  } catch {
+    return true;
+  }
+})();
+
+/**
+ * An address below a session's. It names the dataset, for a session's name alone opens none, and says that it
+ * is asked from within a frame, where a person who is signed in may have been led by anybody.
+ */
+export function below(base: URL, path: string, dataset: string): URL {
+  const url = new URL(path, base);
+  url.searchParams.set('dataset', dataset);
+  if (FRAMED) url.searchParams.set('framed', '1');
+  return url;
+}
+
 async function json<T>(url: URL, init?: RequestInit): Promise<T> {
   const answer = await fetch(url, { credentials: 'same-origin', ...init });
   if (!answer.ok) throw await failure(answer);
@@ -58,11 +78,8 @@ export class Api {
     private readonly dataset: string,
   ) {}
 
-  /** An address below the session's. It names the dataset: a session's name alone opens none. */
   at(path: string): URL {
-    const url = new URL(path, this.base);
-    url.searchParams.set('dataset', this.dataset);
-    return url;
+    return below(this.base, path, this.dataset);
   }
 
   /** What there is to see, without the server having to load it. */

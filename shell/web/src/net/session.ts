@@ -1,4 +1,4 @@
-import { ApiError, failure } from './api.ts';
+import { ApiError, below, failure } from './api.ts';
 import { FLAG, KIND, isPosition, readFrame, type Frame } from './frames.ts';
 
 /**
@@ -89,7 +89,7 @@ export class SessionLink {
 
   private connect(): void {
     if (this.stopped) return;
-    const url = new URL(`ws?stripes=1&dataset=${encodeURIComponent(this.dataset)}`, this.base);
+    const url = below(this.base, 'ws?stripes=1', this.dataset);
     for (const [name, value] of this.events.arrival()) url.searchParams.set(name, value);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = new WebSocket(url, 'graph-viz.v1');
@@ -200,9 +200,7 @@ export class SessionLink {
 
   /** Asks for something below the session's address; an answer that is none is thrown. */
   private async ask(path: string): Promise<Response> {
-    const url = new URL(path, this.base);
-    url.searchParams.set('dataset', this.dataset);
-    const answer = await fetch(url);
+    const answer = await fetch(below(this.base, path, this.dataset));
     if (!answer.ok) throw await failure(answer);
     return answer;
   }

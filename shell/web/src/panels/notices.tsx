@@ -8,7 +8,10 @@ const chosen = signal<boolean | null>(null);
 /** Notices that are shown at once: the picture is another one than was asked for. */
 const SHOWN_AT_ONCE = new Set(['column-missing']);
 
-/** What the dataset or the address asks for and does not get; folded, where it can wait, until somebody wants to know. */
+/**
+ * What the dataset or the address asks for and does not get; folded, where it can wait, until somebody wants
+ * to know.
+ */
 export function NoticesPanel(): JSX.Element | null {
   const { address, dataset, page } = store.notices.value;
   const list = [...address, ...dataset, ...page];

@@ -21,7 +21,7 @@ export function playPause(): void {
   if (store.phase.value === 'ready') viewer?.play(!store.playing.value);
 }
 
-/** Lays the graph out by name; an empty one runs the forces, `given` puts the nodes where the data has them. */
+/** Lays the graph out by name: an empty one runs the forces, `given` puts nodes where the data has them. */
 export function layOut(name: string): void {
   if (store.phase.value !== 'ready') return;
   if (name === '') viewer?.play(true);

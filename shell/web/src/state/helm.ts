@@ -12,6 +12,7 @@ export class Helm {
   /** The server says what this page may do. */
   told(hello: Message): void {
     store.steers.value = hello.steers !== false;
+    store.framed.value = hello.framed === true;
     this.joins = !store.steers.value;
     if (typeof hello.key !== 'string') return;
     this.key = hello.key;

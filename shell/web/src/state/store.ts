@@ -60,6 +60,8 @@ export const notice = signal<string | null>(null);
 export const user = signal<string | null>(null);
 /** Whether this page may run the layout, change its settings and move nodes. */
 export const steers = signal(true);
+/** Whether the page only watches: its user is signed in, and a site that nobody named shows it in a frame. */
+export const framed = signal(false);
 
 /** What waits behind the splash, as far as the server tells. */
 export const awaited = signal<Awaited | null>(null);
