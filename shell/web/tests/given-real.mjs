@@ -1,5 +1,5 @@
-// Opens the address of a dataset with positions, has the forces run, takes that back, and prints what was seen
-// each time: node given-real.mjs ADDRESS [SCREENSHOT.png]
+// Opens the address of a dataset with positions, has the forces run, takes that back, and prints what was
+// seen each time: node given-real.mjs ADDRESS [SCREENSHOT.png]
 
 import { changed, launch, open, pixels, settle } from './page/browser.mjs';
 

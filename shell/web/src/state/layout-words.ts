@@ -20,6 +20,8 @@ function neverRan({ state, playing, iterations, placedBy }: LayoutFacts): boolea
   return !playing && state === 'settled' && iterations === 0 && placedBy === '';
 }
 
+const AS_GIVEN = "The positions are the dataset's own.";
+
 /** Whether nobody has moved the nodes, or what moved them was taken back. */
 function standsAsGiven({ state, playing, given, placedBy }: LayoutFacts): boolean {
   return given && !playing && (state === 'settled' || state === 'stopped') && placedBy === '';
@@ -28,7 +30,7 @@ function standsAsGiven({ state, playing, given, placedBy }: LayoutFacts): boolea
 /** The word beside the dot, and what there is to say about it; null when the connection is all there is. */
 export function layoutWord(facts: LayoutFacts): { word: string; title: string } | null {
   if (standsAsGiven(facts)) {
-    return { word: 'as given', title: "The positions are the dataset's own: no layout runs until you start one" };
+    return { word: 'as given', title: AS_GIVEN };
   }
   if (neverRan(facts)) {
     return { word: 'no layout run', title: 'No layout was run: the nodes stand where they began' };
@@ -40,7 +42,7 @@ export function layoutWord(facts: LayoutFacts): { word: string; title: string } 
 /** What a screen reader hears when the layout begins or ends. */
 export function layoutNews(facts: LayoutFacts): string {
   if (facts.playing) return 'The layout is running.';
-  if (standsAsGiven(facts)) return "The nodes stand at the dataset's own positions.";
+  if (standsAsGiven(facts)) return AS_GIVEN;
   if (neverRan(facts)) return 'No layout was run.';
   if (facts.state === 'settled') return 'The layout has settled.';
   return facts.state === 'stopped' ? facts.end : 'The layout is paused.';
