@@ -99,7 +99,6 @@ commands! {
     Picture = cmd::picture::Picture,
     Positions = cmd::positions::Positions,
     Origin = cmd::origin::Origin,
-    PlacedDepths = cmd::depth::PlacedDepths,
     ListJobs = cmd::jobs::ListJobs,
     CancelJob = cmd::jobs::CancelJob,
     AwaitJobs = cmd::jobs::AwaitJobs,

@@ -418,17 +418,6 @@ impl EngineHandle {
         self.call(cmd::positions::Positions { target: target.into(), epoch }).await
     }
 
-    /// The third coordinates of a layout that a viewer named; `None` where those of the data hold.
-    ///
-    /// # Errors
-    /// [`EngineError::SessionNotFound`].
-    pub async fn placed_depths(
-        &self,
-        target: impl Into<Target>,
-    ) -> Result<Option<Arc<Vec<f32>>>, EngineError> {
-        self.call(cmd::depth::PlacedDepths { target: target.into() }).await
-    }
-
     /// What was subtracted from the coordinates of the data: a position and this is a place of the data.
     ///
     /// # Errors

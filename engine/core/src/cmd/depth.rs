@@ -1,7 +1,5 @@
 //! The third coordinates of the nodes, for pages that show them in space.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use graphlume_scene::wire::{self, Stamp};
 
@@ -35,21 +33,5 @@ impl Apply for Depth {
             let z = z.ok_or(EngineError::NoDepth(id))?;
             Ok(wire::deflated(&wire::encode_depth(Stamp { epoch, seq: 0, flags: 0 }, &z)))
         });
-    }
-}
-
-/// Those of a layout that a viewer named.
-pub(crate) struct PlacedDepths {
-    pub(crate) target: Target,
-}
-
-impl Apply for PlacedDepths {
-    type Answer = Option<Arc<Vec<f32>>>;
-    type On = Engine;
-    const PRIORITY: CommandPriority = CommandPriority::Interactive;
-
-    fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
-        call.reply
-            .send(engine.sessions.target(&self.target).map(|session| session.placed_depths()));
     }
 }

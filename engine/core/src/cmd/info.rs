@@ -23,6 +23,8 @@ pub struct SessionInfo {
     pub graph: Option<Arc<GraphFacts>>,
     /// Its collections.
     pub collections: Arc<CollectionsView>,
+    /// The third coordinates of a layout that a viewer named; `None` where those of the data hold.
+    pub placed_depths: Option<Arc<Vec<f32>>>,
 }
 
 pub(crate) struct Info {
@@ -41,6 +43,7 @@ impl Apply for Info {
             state: Arc::new(s.state_now()),
             graph: s.broadcast.graph(),
             collections: s.broadcast.collections(),
+            placed_depths: s.placed_depths(),
         });
         call.reply.send(info);
     }

@@ -66,6 +66,13 @@ pub struct GraphFacts {
     pub notices: Vec<Notice>,
 }
 
+impl GraphFacts {
+    /// Whether the nodes have places, of the data or of a layout of the dataset, at which they belong.
+    pub(crate) const fn is_arranged(&self) -> bool {
+        self.is_laid_out || self.has_positions
+    }
+}
+
 /// A graph in memory. Immutable, so that any number of jobs read it at once.
 pub(crate) struct Resident {
     pub(crate) dataset: DatasetId,

@@ -195,11 +195,7 @@ impl VizSession {
         self.key_wanted |= !matches!(start, LayoutStart::Continued);
         match start {
             LayoutStart::Continued => {}
-            // Places that the data has, or that a layout of the dataset has found, are where the nodes belong.
-            LayoutStart::Fresh
-                if (lease.facts.is_laid_out || lease.facts.has_positions)
-                    && !self.settings.play_is_set =>
-            {
+            LayoutStart::Fresh if lease.facts.is_arranged() && !self.settings.play_is_set => {
                 self.run = Run::Settled;
             }
             LayoutStart::Fresh => self.run = self.run_at_first(),

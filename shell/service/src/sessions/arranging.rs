@@ -104,7 +104,7 @@ impl Sessions {
         };
         let epoch = graph.epoch;
         let frame = self.ctx.engine.positions(grant.target(), epoch).await?;
-        let depths = self.ctx.engine.placed_depths(grant.target()).await?;
+        let depths = info.placed_depths;
         let read = move |_: &_| {
             let mut page = wire::Viewer::default();
             page.apply(&frame).map_err(|e| {
