@@ -345,7 +345,7 @@ def test_a_second_server_on_the_folder_is_refused_and_a_restart_keeps_everything
         fresh.start()
         assert api("GET", "/api/v2/files/").status_code == 200, "the token of before holds"
         assert api("GET", f"/api/experimental/viz/sessions/{session}/").json()["session_id"] == session
-        assert api("GET", page).status_code == 200
+        assert api("GET", f"/graph/{page}").status_code == 200
 
 
 def test_sigterm_lets_an_upload_finish(fresh):
