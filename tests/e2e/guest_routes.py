@@ -44,6 +44,7 @@ SCOPE = {
     "POST /api/v2/datasets/{dataset_id}/python": ((403,), (403,)),
     "POST /api/v1/datasets/": ((403,), (403,)),
     "POST /api/v2/share/link/": ((403,), (404,)),
+    "GET /api/v2/share/link/": ((403,), (404,)),
     "GET /api/experimental/viz/sessions/": ((200,), (200,)),
     "GET /api/experimental/viz/sessions/{session_id}/": ((200,), (404,)),
     "GET /viz/{session_id}/ws": ((426,), (426,)),
@@ -118,7 +119,9 @@ class Place:
             query["columns"] = "node:degree"
         if path.endswith("/export"):
             query.update(table="nodes", format="csv")
-        if "share/link" in path:
+        if row == "GET /api/v2/share/link/":
+            query = {"obj_pk": self.dataset}
+        if row == "POST /api/v2/share/link/":
             kwargs["json"] = {"obj_pk": self.dataset, "obj_type": "dataset", "mode": "public"}
         elif row in BODIES:
             kwargs["json"] = BODIES[row]
