@@ -77,7 +77,7 @@ fn check_options(args: &GenerateArgs) -> Result<(), Failure> {
     let kind = args.kind.to_possible_value().map(|v| v.get_name().to_owned()).unwrap_or_default();
     let listed = taken.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(", ");
     let takes = if taken.is_empty() { "no such options".to_owned() } else { listed };
-    Err(failure(&format!(
+    Err(failure(format!(
         "--{idle} changes nothing of a graph of the kind {kind}, which takes {takes}"
     )))
 }
