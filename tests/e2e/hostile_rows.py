@@ -309,7 +309,7 @@ ROUTES = {
            "PATCH /api/v2/upload/files/{file_id}/", "GET /api/v2/datasets/{dataset_id}", "DELETE /api/v2/datasets/{dataset_id}",
            "GET /api/v2/datasets/{dataset_id}/jobs", "DELETE /api/v2/datasets/{dataset_id}/jobs/{job_id}",
            "POST /api/v2/upload/datasets/", "GET /api/v2/upload/datasets/{dataset_id}", "POST /api/v1/datasets/",
-           "POST /api/v2/share/link/", "POST /etl", "POST /api/v2/datasets/{dataset_id}/python", "GET /api/experimental/viz/sessions/{session_id}/"),
+           "POST /api/v2/share/link/", "GET /api/v2/share/link/", "POST /etl", "POST /api/v2/datasets/{dataset_id}/python", "GET /api/experimental/viz/sessions/{session_id}/"),
     **rows("account", "parses", upload, "POST /api/v2/upload/files/{file_id}", "POST /api/v2/upload/datasets/{dataset_id}/nodes/{format}",
            "POST /api/v2/upload/datasets/{dataset_id}/edges/{format}"),
     **rows("query", "queries", query, "POST /api/v2/etl/datasets/{dataset_id}/gfql/{output_type}", "POST /api/v2/etl/datasets/{dataset_id}/gfql",

@@ -20,9 +20,16 @@ def page(server, alice):
 
 
 def lay_out(page, name):
-    before = page.state["placements"]
+    before, frames = page.state["placements"], page.frames
     page.say({"t": "layout", "name": name})
-    page.until(lambda: page.state["placements"] > before and page.undo == f"Layout {name}")
+    page.until(lambda: page.state["placements"] > before and page.undo == f"Layout {name}" and page.frames > frames)
+
+
+def take(page, way):
+    """Takes a layout back, or makes it again, and waits for the frame that shows it."""
+    frames = page.frames
+    assert page.ask(t=way)["t"] == "done"
+    page.until(lambda: page.frames > frames)
 
 
 def shown(page):
@@ -47,14 +54,15 @@ def test_layouts_by_name_are_taken_back_and_made_again(page):
     grid = shown(page)
     assert not near(first, circle) and not near(circle, grid)
     assert page.state["placed_by"] == "grid" and page.document["arrangement"]["number"] == 2
-    assert page.ask(t="undo")["t"] == "done"
+    take(page, "undo")
     page.until(lambda: page.state["placed_by"] == "circle")
     assert near(shown(page), circle)
-    assert page.ask(t="undo")["t"] == "done"
+    take(page, "undo")
     page.until(lambda: page.state["placed_by"] == "")
     assert near(shown(page), first) and "arrangement" not in page.document
     assert page.ask(t="undo")["slug"] == "nothing-to-undo"
-    assert page.ask(t="redo")["t"] == "done" and page.ask(t="redo")["t"] == "done"
+    take(page, "redo")
+    take(page, "redo")
     page.until(lambda: page.state["placed_by"] == "grid")
     assert near(shown(page), grid)
 
@@ -79,7 +87,7 @@ def test_steps_between_layouts_stay_in_their_order(page):
     circle = shown(page)
     page.do({"filters/a": {"kind": "filter", "rule": {"expr": "x > 3"}}}, "Filter x > 3")
     lay_out(page, "grid")
-    assert page.ask(t="undo")["t"] == "done"
+    take(page, "undo")
     assert near(shown(page), circle) and "filters/a" in page.document
     assert page.ask(t="undo")["t"] == "done"
     assert "filters/a" not in page.document and near(shown(page), circle)

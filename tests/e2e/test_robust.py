@@ -240,6 +240,7 @@ def test_odd_values_make_a_picture_of_finite_positions(server, alice):
     got = counted(alice, dataset)
     assert (got["node_count"], got["edge_count"]) == (5, 5)
     viewer = Viewer(server, dataset, unique("s"))
+    viewer.say({"t": "play", "on": True, "ms": 3000})
     viewer.until(lambda: viewer.frames >= 3 and viewer.colors)
     import numpy as np
 

@@ -103,6 +103,7 @@ OPTIONS = {
            ("header", {"header": "none"}, 4, {"0": TEXT, "1": TEXT}),
            ("names", {"names": ["x", "y"]}, 3, {"x": INT, "y": TEXT}),
            ("usecols", {"usecols": ["b"]}, 3, {"b": TEXT}),
+           ("dtype", {"dtype": {"a": "str"}}, 3, {"a": TEXT, "b": TEXT}),
            ("nrows", {"nrows": 2}, 2, {"a": INT, "b": TEXT}),
            ("na_values", {"na_values": ["-"]}, 3, {"a": INT, "b": TEXT}),
        ]},
