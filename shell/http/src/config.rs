@@ -181,7 +181,8 @@ pub struct HttpConfig {
     #[arg(long, value_name = "ADDR", env = "GRAPHLUME_INTERNAL_LISTEN",
         default_value = "127.0.0.1:8001", value_parser = address)]
     pub internal_listen: Option<SocketAddr>,
-    /// Whether the operators' address takes a free port where its own is taken, because nobody has named one.
+    /// Whether [`Self::internal_listen`] is the default, 127.0.0.1:8001: where that port is taken, a free one is used. An
+    /// address that a flag, a variable or the file names is used or refused.
     #[arg(skip = false)]
     pub internal_may_move: bool,
     /// Cookie flags.

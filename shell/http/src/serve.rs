@@ -200,7 +200,8 @@ pub fn listen(config: &HttpConfig) -> Result<Listeners, HttpError> {
     Ok(Listeners { public, internal: internal.transpose()? })
 }
 
-/// Opens the operators' socket. Where nobody has named its port, a second server on the machine takes a free one.
+/// Opens the socket of `internal_listen`, for /metrics and /check-workers. With `may_move`, a port that is taken, as by a
+/// second server on the machine, is no error: the system gives a free one, and the log says which.
 fn bind_internal(addr: SocketAddr, may_move: bool) -> Result<std::net::TcpListener, HttpError> {
     match bind(addr) {
         Err(HttpError::Bind { source, .. })

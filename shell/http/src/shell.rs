@@ -157,8 +157,9 @@ impl Shell {
         })
     }
 
-    /// Whether the caller may only watch: signed in by a cookie, in a frame of a site that nobody has named. The page
-    /// says that it is in such a frame, for no header does; the site around it cannot change what it says.
+    /// Whether the caller may look and change nothing that others see: a person signed in by a cookie with SameSite=None,
+    /// whose page is in a frame of another site while `--frame-ancestors` names none. The page tells of the frame by
+    /// `framed=1`, for a websocket's headers do not; the site around it cannot change what the page sends.
     pub(crate) fn only_watches(&self, req: &Req, who: &Principal) -> bool {
         self.config.frames_only_watch()
             && who.user().is_some()

@@ -1,6 +1,6 @@
 //! One column of one chunk: values in 64-bit slots that lie in the memory of the final column.
 
-use graphlume_types::number::exact_f64_of_u64;
+use graphlume_types::number::{exact_f64_of_u64, nearest_f64};
 
 use super::cells::{Cell, Cells};
 use super::patience::Patience;
@@ -438,9 +438,10 @@ impl<'a> ChunkColumn<'a> {
 
     fn ints_to_floats(&mut self) {
         for slot in &mut self.slots[..self.rows] {
-            let whole = *slot as i64;
+            // A slot holds the bits of the number.
+            let whole = slot.cast_signed();
             self.rounded += u64::from(loses_whole(whole));
-            *slot = (whole as f64).to_bits();
+            *slot = nearest_f64(whole).to_bits();
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 
-use graphlume_types::number::exact_f64_of_u64;
+use graphlume_types::number::{exact_f64_of_u64, nearest_f64, nearest_f64_of_u64};
 
 use super::texts::{Texts, append, fitted};
 use crate::decimals::{ROUNDED_COUNTED_MAX, loses, loses_whole};
@@ -117,11 +117,11 @@ impl ColumnBuilder {
             }
             (Values::Float(v), Scalar::Int(i)) => {
                 self.rounded += u64::from(loses_whole(i));
-                v.push(i as f64);
+                v.push(nearest_f64(i));
             }
             (Values::Float(v), Scalar::UInt(u)) => {
                 self.rounded += u64::from(exact_f64_of_u64(u).is_none());
-                v.push(u as f64);
+                v.push(nearest_f64_of_u64(u));
             }
             (Values::Float(v), _) => v.push(0.0),
             (Values::Text(texts), scalar) => texts.push(match scalar {

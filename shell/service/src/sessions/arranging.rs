@@ -85,7 +85,8 @@ impl Sessions {
         placed.map(drop).map_err(Into::into)
     }
 
-    /// Keeps where the nodes are as the arrangement `number`; false where nobody pays for it.
+    /// Keeps the positions of the nodes at this moment as the arrangement `number`. False before a graph is loaded, and where
+    /// the memory of the server or the budget of the session's owner has no room for them, with nothing else kept.
     async fn keep(
         &self,
         grant: &ViewerGrant,
