@@ -26,7 +26,12 @@ export default defineConfig({
     outDir: 'dist',
     emptyOutDir: true,
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: {
+      polyfill: false,
+      // Scripts that a chunk needs beside those of the start are few and small: naming them all costs more.
+      resolveDependencies: (_, dependencies, { hostType }) =>
+        hostType === 'html' ? dependencies : dependencies.filter((name) => name.endsWith('.css')),
+    },
     reportCompressedSize: true,
     rolldownOptions: { input: 'graph.html' },
   },

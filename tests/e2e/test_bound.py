@@ -169,12 +169,6 @@ def test_a_map_goes_where_a_layout_by_name_moves_the_nodes(server, client):
     viewer.close()
 
 
-def test_kepler_maps_are_named_with_what_is_shown_instead(server, g):
-    graph, _ = told(server, plot(g.encode_kepler_dataset(id="n", type="nodes", label="n")))
-    said = [n["text"] for n in graph["notices"] if "pointKeplerEncoding" in n["text"]]
-    assert len(said) == 1 and "map of its own" in said[0], graph["notices"]
-
-
 def test_names_of_edges_are_answered_by_index_and_errors_name_the_field(server, client, g):
     dataset, session = dataset_of(plot(g.bind(edge_label="what"))), unique("bound")
     where = {"dataset": dataset, "session": session}

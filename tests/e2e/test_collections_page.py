@@ -3,9 +3,12 @@
 import json
 import subprocess
 
+import numpy as np
 import pytest
+import requests
 from agent import Agent
 from conftest import HANG_S, WEB, node_script, page_env, unique, until
+from pngs import pixels
 
 RED, BLUE, GREEN = [255, 0, 0], [0, 0, 255], [0, 200, 0]
 # Far apart and large, so that the middle of a node is its colour.
@@ -122,8 +125,8 @@ def test_edges_of_a_path_are_painted_and_get_their_look_back(server, browsers, p
     assert agent.refusal("reset_collections", session_id=session) == (410, -32004)
 
 
-def test_the_list_of_collections_is_open_only_where_the_address_asks_for_it(server, browsers, placed, accounts):
-    session = unique("folded")
+def test_collections_are_rows_of_the_legend_unless_the_address_declines_them(server, browsers, placed, accounts):
+    session = unique("rows")
     address = f"dataset={placed}&session={session}&test=1&play=0&pointSize=3&showLabels=false"
     browsers("open", page="silent", query=address, token=server.token("alice"))
     browsers("open", page="asks", query=address + "&showCollections=True")
@@ -137,7 +140,20 @@ def test_the_list_of_collections_is_open_only_where_the_address_asks_for_it(serv
         seen = browsers("until", page=page, indices=[0, 1, 2, 3], colors=[RED, own[1], RED, own[3]], within=1000 * HANG_S)
         assert seen["ms"] is not None, (page, seen)
     rows = lambda page: [row[0] for row in browsers("panel", page=page)["rows"]]  # noqa: E731
-    assert rows("asks") == ["Left", "Everything else"] and rows("silent") == rows("declines") == []
-    assert [browsers("title", page=page) for page in pages] == ["Collections 1", "Collections elements", None]
-    assert browsers("title", page="silent", click=True) == "Collections elements" and rows("silent") == ["Left", "Everything else"]
-    assert browsers("title", page="asks", click=True) == "Collections 1" and rows("asks") == []
+    assert rows("asks") == rows("silent") == ["Left", "Everything else"] and rows("declines") == []
+    assert [browsers("title", page=page) for page in pages] == ["Collections elements", "Collections elements", None]
+    assert browsers("title", page="asks", click=True) == "Collections" and rows("asks") == []
+    # A click on a row selects what is in it; the last row selects the rest.
+    for row, stay in (("Left", {0, 2}), ("Everything else", {1, 3})):
+        assert browsers("pick", page="silent", row=row) == "2"
+        seen = browsers("look", page="silent", indices=[0, 1, 2, 3])
+        bright = {v for v, color in enumerate(seen) if max(color) > 90}
+        assert bright == stay, (row, seen)
+    # The server's picture has the same rows, on the dark plate of its legend: the swatch of the one is there and red.
+    for wanted in (True, False):
+        r = requests.get(f"{server.url}/viz/{session}/picture.png",
+                         params={"dataset": placed, "legend": str(wanted).lower(), "width": 600, "height": 400, "wait": 0})
+        assert r.status_code == 200, r.text
+        left = pixels(r.content)[200:, :40, :3].astype(int)
+        red = (np.abs(left - np.array(RED)).max(axis=2) < 40).sum()
+        assert (red > 40) == wanted, (wanted, red)

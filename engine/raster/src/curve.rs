@@ -100,9 +100,10 @@ impl<'a> Canvas<'a> {
             return None;
         }
         if s == d {
-            // A circle through the node's disc, which is drawn over the part that it covers.
+            // A circle through the node's disc, which is drawn over the part that it covers; of several each is larger.
             let wide = self.diameter(s);
-            let size = 4.0 + wide * 0.32 + 3.0 * line.rank.unsigned_abs() as f32;
+            let step = 2 * line.rank.abs() - i32::from(line.rank > 0);
+            let size = 4.0 + wide * 0.32 + 4.0 * step as f32;
             let far = wide * 0.3 + size;
             return Some(Curve {
                 a,

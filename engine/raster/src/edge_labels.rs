@@ -93,6 +93,7 @@ pub(crate) fn marks(
 ) -> Vec<Mark> {
     let Some(face) = Face::of(false) else { return Vec::new() };
     let style = &sheet.settings.labels;
+    let drawing = sheet.canvas.drawing;
     let lines = wanted(sheet);
     let texts = names.of(&lines.iter().map(|s| s.line.edge).collect::<Vec<_>>());
     let around = |p: &Placed| {
@@ -131,7 +132,7 @@ pub(crate) fn marks(
             size: SIZE,
             bold: false,
             color: style.color.unwrap_or_else(|| text_color(sheet.settings.theme)),
-            opacity: OPACITY * style.opacity,
+            opacity: OPACITY * style.opacity * drawing.left_of_edge(stroke.line.edge),
             halo: Some(Halo { color: sheet.back[0], ..HALO }),
             turn: angle,
         }));

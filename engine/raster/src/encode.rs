@@ -8,7 +8,7 @@ use crate::band::{Band, Mode};
 use crate::curve::Curve;
 use crate::marks::stamps;
 use crate::png::Writer;
-use crate::sheet::{Arrow, Sheet, Stroke};
+use crate::sheet::{Arrow, Selected, Sheet, Stroke};
 use crate::tone::Tone;
 use crate::{Background, Drawing, RasterError, Settings, nodes};
 
@@ -84,7 +84,7 @@ impl Sheet<'_> {
         let scale = match &self.strokes {
             Some(strokes) => {
                 self.draw(&mut band, strokes, self.pieces, 1.0, Mode::Sum);
-                self.arrows.iter().for_each(|arrow| self.head(&mut band, arrow));
+                self.arrows.iter().for_each(|arrow| self.head(&mut band, arrow, 1.0, Mode::Sum));
                 1.0
             }
             None => self.thin(&mut band, cancel)?,
@@ -103,7 +103,12 @@ impl Sheet<'_> {
         }
         self.draw(&mut band, &self.rare, self.rare_pieces, self.rare_gain, Mode::Over);
         cancel.check()?;
-        nodes::draw(&mut band, &self.canvas, &self.order, self.dots());
+        nodes::draw(&mut band, &self.canvas, &self.order, self.dots(false));
+        if let Some(Selected { strokes, pieces, arrows, gain, order }) = &self.selected {
+            self.draw(&mut band, strokes, *pieces, *gain, Mode::Over);
+            arrows.iter().for_each(|arrow| self.head(&mut band, arrow, *gain, Mode::Over));
+            nodes::draw(&mut band, &self.canvas, order, self.dots(true));
+        }
         Ok(band)
     }
 
@@ -163,7 +168,7 @@ impl Sheet<'_> {
         }
     }
 
-    fn head(&self, band: &mut Band, arrow: &Arrow) {
+    fn head(&self, band: &mut Band, arrow: &Arrow, gain: f32, mode: Mode) {
         let Arrow { edge, tip, dir, length, weight } = *arrow;
         let grow = length + 1.5;
         if !band.touches([tip[1] - 2.0 * grow, tip[1] + 2.0 * grow]) {
@@ -174,8 +179,8 @@ impl Sheet<'_> {
         let corner =
             |by: f32| [tip[0] - dir[0] * grow - dir[1] * by, tip[1] - dir[1] * grow + dir[0] * by];
         let point = [0, 1].map(|c| tip[c] + dir[c] * 1.5);
-        let ink = inked(self.canvas.color(edge, d), weight);
-        band.shape([point, corner(-wing), corner(wing)], Mode::Sum, |q| {
+        let ink = inked(self.canvas.color(edge, d), weight * gain);
+        band.shape([point, corner(-wing), corner(wing)], mode, |q| {
             let from = [q[0] - tip[0], q[1] - tip[1]];
             let along = -(from[0] * dir[0] + from[1] * dir[1]);
             let across = (from[1] * dir[0] - from[0] * dir[1]).abs();

@@ -61,6 +61,14 @@ pub enum RasterError {
         /// Nodes that there are.
         nodes: usize,
     },
+    /// A selected node that there is not.
+    #[error("selected names node {node}; the nodes have numbers below {nodes}")]
+    Selected {
+        /// The number.
+        node: u32,
+        /// Nodes that there are.
+        nodes: u32,
+    },
     /// The picture could not be compressed.
     #[error("the picture could not be written: {0}")]
     Encode(#[from] std::io::Error),
@@ -76,6 +84,7 @@ impl Coded for RasterError {
             | Self::Scale(_)
             | Self::Pixels { .. }
             | Self::Window
+            | Self::Selected { .. }
             | Self::Elements { .. } => Code::InvalidArgument,
             Self::Length { .. } | Self::Node { .. } | Self::Encode(_) => Code::Internal,
             Self::Cancelled(_) => Code::Cancelled,
@@ -88,6 +97,7 @@ impl Coded for RasterError {
                 "picture-size"
             }
             Self::Elements { .. } => "picture-elements",
+            Self::Selected { .. } => "picture-selected",
             Self::Length { .. } | Self::Node { .. } => "picture-parts",
             Self::Encode(_) => "picture-encoding",
             Self::Cancelled(_) => "cancelled",

@@ -116,10 +116,11 @@ fn item<'a>(
     let off = if is_edge { spot.radius + badge } else { spot.radius * 0.92 };
     let back = sheet.back[0];
     let (disc, alpha) = if is_edge {
-        (back, 1.0)
+        (back, sheet.canvas.drawing.left_of_edge(spot.node))
     } else {
         let [r, g, b, a] = sheet.canvas.colors[spot.node as usize];
-        ([r, g, b], a * sheet.settings.look.point_opacity as f32)
+        let left = sheet.canvas.drawing.left_of_node(spot.node);
+        ([r, g, b], a * left * sheet.settings.look.point_opacity as f32)
     };
     Some(Item {
         look,

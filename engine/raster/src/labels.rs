@@ -17,6 +17,8 @@ pub(crate) struct Candidate {
     pub(crate) bold: bool,
     /// Shown whatever the budget says.
     pub(crate) must: bool,
+    /// Not dimmed because others are selected: placed before all that is.
+    pub(crate) is_selected: bool,
 }
 
 /// A name in its place.
@@ -178,8 +180,8 @@ pub(crate) fn place(
     let sides = room.sides.map(|side| side as f32);
     candidates.retain(|c| (0..2).all(|k| c.at[k] > -20.0 && c.at[k] < sides[k] + 20.0));
     candidates.sort_by(|a, b| {
-        b.must
-            .cmp(&a.must)
+        (b.is_selected, b.must)
+            .cmp(&(a.is_selected, a.must))
             .then(b.radius.total_cmp(&a.radius))
             .then(a.rank.cmp(&b.rank))
             .then(a.node.cmp(&b.node))
@@ -222,7 +224,17 @@ mod tests {
 
     fn candidate(node: u32, at: [f32; 2], radius: f32) -> Candidate {
         let text = format!("node {node}");
-        Candidate { node, text, at, radius, rank: 0, size: 12.0, bold: false, must: false }
+        Candidate {
+            node,
+            text,
+            at,
+            radius,
+            rank: 0,
+            size: 12.0,
+            bold: false,
+            must: false,
+            is_selected: true,
+        }
     }
 
     fn of(candidates: Vec<Candidate>, discs: &[Disc]) -> Vec<Placed> {

@@ -48,7 +48,7 @@ pub use afar::collapsed::Collapsed;
 pub use edge_labels::EdgeNames;
 pub use encode::png;
 pub use error::RasterError;
-pub use panels::{Key, Legend, Row};
+pub use panels::{Key, Legend, Row, Side};
 pub use pdf::pdf;
 pub use settings::{Background, Labels, Look, Settings, Theme, Window};
 pub use svg::svg;
@@ -98,6 +98,9 @@ pub struct Drawing<'a> {
     pub icons: &'a [IconLayer],
     /// What is collapsed; [`Collapsed::applied`] sets it with all that follows from it.
     pub collapsed: Option<&'a Collapsed>,
+    /// The nodes that are selected, by index: what is not keeps little of its strength, and edges between two of them are
+    /// drawn once more over it; without, nothing is.
+    pub selected: Option<&'a Bits>,
     /// The group of every node on each level, coarse levels first, as the wire has them: what is shown of more than
     /// [`MANY`] nodes from afar, and what edges are bundled along.
     pub groups: &'a [Vec<u16>],
@@ -122,7 +125,26 @@ fn has(bits: &Bits, index: u32) -> bool {
     bits.words().get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
 }
 
+/// What is left of the strength of what is not selected, where something is.
+pub(crate) const DIMMED: f32 = 0.22;
+
 impl Drawing<'_> {
+    /// What is left of all nodes and edges together; the selected ones are drawn once more over them.
+    pub(crate) fn dimmed(&self) -> f32 {
+        if self.selected.is_some() { DIMMED } else { 1.0 }
+    }
+
+    /// What is left of what belongs to a node, because it is not selected and others are.
+    pub(crate) fn left_of_node(&self, node: u32) -> f32 {
+        if self.selected.is_none_or(|selected| has(selected, node)) { 1.0 } else { DIMMED }
+    }
+
+    /// What is left of what belongs to an edge: it is selected with both of its ends.
+    pub(crate) fn left_of_edge(&self, edge: u32) -> f32 {
+        let [s, d] = self.ends[edge as usize].map(|v| self.left_of_node(v));
+        s.min(d)
+    }
+
     pub(crate) fn shows_node(&self, node: u32) -> bool {
         self.visible.is_none_or(|[nodes, _]| has(nodes, node))
     }

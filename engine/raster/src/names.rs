@@ -31,8 +31,18 @@ fn in_view(sheet: &Sheet<'_>, node: u32) -> Option<[f32; 2]> {
     (is_in && canvas.drawing.shows_node(node)).then_some(at)
 }
 
-/// The largest nodes in view, the largest first.
-fn largest(sheet: &Sheet<'_>, most: usize) -> Vec<u32> {
+/// The nodes in view that are asked for their names: the largest that are selected, and the largest of the others.
+fn wanted(sheet: &Sheet<'_>, most: usize) -> Vec<u32> {
+    let drawing = sheet.canvas.drawing;
+    let mut found = largest(sheet, most, |v| drawing.left_of_node(v) == 1.0);
+    if found.len() < most && drawing.selected.is_some() {
+        found.extend(largest(sheet, most - found.len(), |v| drawing.left_of_node(v) < 1.0));
+    }
+    found
+}
+
+/// The largest nodes in view that `is_asked` says, the largest first.
+fn largest(sheet: &Sheet<'_>, most: usize, is_asked: impl Fn(u32) -> bool) -> Vec<u32> {
     let sizes = sheet.canvas.drawing.node_size;
     let mut found: Vec<u32> = Vec::with_capacity(most);
     // In each size the first by index; sizes from the largest on.
@@ -43,7 +53,7 @@ fn largest(sheet: &Sheet<'_>, most: usize) -> Vec<u32> {
             break;
         }
         last = size;
-        if in_view(sheet, *v).is_some() {
+        if is_asked(*v) && in_view(sheet, *v).is_some() {
             found.push(*v);
         }
     }
@@ -58,7 +68,7 @@ pub(crate) fn placed(sheet: &Sheet<'_>, names: &dyn Names, obstacles: &[Rect]) -
     let faces = [Face::of(false), Face::of(true)];
     let [Some(plain), Some(bold)] = faces else { return Vec::new() };
     let sides = sheet.canvas.view.sides;
-    let wanted = largest(sheet, ASKED_MAX.min(budget(sides) * WANTED_PER_LABEL));
+    let wanted = wanted(sheet, ASKED_MAX.min(budget(sides) * WANTED_PER_LABEL));
     let texts = names.of(&wanted);
     let near = wanted.into_iter().zip(texts).enumerate().map(|(k, (v, t))| (v, t, NEAR_RANK + k));
     let known = names.known().iter().enumerate().map(|(k, (v, t))| (*v, t.clone(), k));
@@ -80,7 +90,9 @@ pub(crate) fn placed(sheet: &Sheet<'_>, names: &dyn Names, obstacles: &[Rect]) -
         let face = if is_bold { bold } else { plain };
         let text = if style.any_script { text } else { face.drawable(&text)? };
         let size = size_for(radius);
-        let must = forced(rank);
+        // What is selected is named first.
+        let is_selected = canvas.drawing.left_of_node(node) == 1.0;
+        let must = forced(rank) && is_selected;
         (!text.is_empty()).then_some(Candidate {
             node,
             text,
@@ -90,6 +102,7 @@ pub(crate) fn placed(sheet: &Sheet<'_>, names: &dyn Names, obstacles: &[Rect]) -
             size,
             bold: is_bold,
             must,
+            is_selected,
         })
     };
     let candidates: Vec<Candidate> = all.filter_map(candidate).collect();
@@ -105,14 +118,15 @@ pub(crate) fn marks(sheet: &Sheet<'_>, placed: Vec<Placed>) -> Vec<Mark> {
     let color = style.color.unwrap_or_else(|| text_color(sheet.settings.theme));
     let mut marks = Vec::with_capacity(placed.len());
     for label in placed.into_iter().rev() {
-        let Candidate { text, size, bold, .. } = label.candidate;
+        let Candidate { node, text, size, bold, .. } = label.candidate;
+        let opacity = style.opacity * sheet.canvas.drawing.left_of_node(node);
         if let Some(color) = style.plate {
             let h = size * 1.45;
             let rect = [label.at[0] - 5.0, label.at[1] - h / 2.0, label.width + 10.0, h];
-            marks.push(Mark::Plate { rect, radius: 4.0, color, opacity: style.opacity });
+            marks.push(Mark::Plate { rect, radius: 4.0, color, opacity });
         }
         let halo = style.plate.is_none().then(|| Halo::of(sheet.back[0]));
-        let (at, opacity) = (label.at, style.opacity);
+        let at = label.at;
         marks.push(Mark::Text(Text { text, at, size, bold, color, opacity, halo, turn: 0.0 }));
     }
     marks

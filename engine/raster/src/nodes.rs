@@ -24,6 +24,19 @@ pub(crate) struct Dots {
     pub(crate) stroke: f32,
     /// Pixels of the picture for each of the page's.
     pub(crate) scale: f32,
+    /// Whether all have their full strength: the selected ones drawn once more.
+    pub(crate) are_full: bool,
+}
+
+impl Dots {
+    /// The colour of a node: what is not selected is mixed with the background, so that nothing below shines through it.
+    pub(crate) fn color(&self, canvas: &Canvas<'_>, node: u32) -> [f32; 4] {
+        let [r, g, b, a] = canvas.colors[node as usize];
+        let left = if self.are_full { 1.0 } else { canvas.drawing.dimmed() };
+        let [r, g, b] =
+            [(r, 0), (g, 1), (b, 2)].map(|(x, c)| self.back[c] + (x - self.back[c]) * left);
+        [r, g, b, a]
+    }
 }
 
 /// The ring around a disc of a diameter, both in pixels of the page.
@@ -38,7 +51,7 @@ pub(crate) fn ring_of(wide: f32, stroke: f32) -> f32 {
 /// Draws the nodes that are in the band.
 pub(crate) fn draw(band: &mut Band, canvas: &Canvas<'_>, order: &[u32], dots: Dots) {
     for v in order {
-        let (at, color) = (canvas.at[*v as usize], canvas.colors[*v as usize]);
+        let (at, color) = (canvas.at[*v as usize], dots.color(canvas, *v));
         if !at[0].is_finite() || color[3] == 0.0 {
             continue;
         }

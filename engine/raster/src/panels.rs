@@ -19,13 +19,25 @@ pub struct Legend {
     pub scales: Vec<String>,
 }
 
+/// What a part of the legend is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Side {
+    /// The nodes.
+    #[default]
+    Nodes,
+    /// The edges.
+    Edges,
+    /// Both.
+    Elements,
+}
+
 /// What the colours of one side mean, or what the legend says of another column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Key {
     /// The column.
     pub title: String,
-    /// Whether it is about edges.
-    pub edges: bool,
+    /// What has these colours.
+    pub side: Side,
     /// Its values.
     pub entries: Vec<Row>,
     /// Values beyond those.
@@ -47,6 +59,8 @@ pub struct Row {
     pub name: String,
     /// Its colour; none where the row shows none.
     pub color: Option<[u8; 3]>,
+    /// All of its colours, where it has more than one: side by side in place of the one.
+    pub colors: Vec<[u8; 3]>,
     /// Whether the upload or a user gave the colour (a mapping, a colour column, a palette, a collection), so that it is drawn
     /// as it is on a light background, too; the built-in hues are drawn darker there.
     pub chosen: bool,
@@ -280,7 +294,12 @@ fn lines(legend: &Legend, settings: &Settings) -> Vec<Line> {
 /// The lines of one key, of which `room` may be rows.
 fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Vec<Line> {
     let mut lines = Vec::new();
-    let of = if key.edges { "edges" } else { "nodes" };
+    let is_edge = key.side == Side::Edges;
+    let of = match key.side {
+        Side::Nodes => "nodes",
+        Side::Edges => "edges",
+        Side::Elements => "elements",
+    };
     lines.push(Line::Title(shorten(&key.title, LETTERS_MAX), of.to_owned()));
     if let Some((colors, low, high)) = &key.ramp {
         lines.push(Line::Ramp(colors.iter().map(|c| unit(*c)).collect()));
@@ -295,7 +314,7 @@ fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Ve
     let has_icons = looks.iter().any(|(place, _)| !rows::is_badge(*place));
     let sign = |row: &Row| {
         // Edges have their own colours in every theme.
-        let is_kept = key.edges || row.chosen;
+        let is_kept = is_edge || row.chosen;
         let color = row.color.map(|c| if is_kept { unit(c) } else { themed(c) });
         let own = row.signs.iter().zip(&looks).filter_map(|(at, (place, look))| {
             let entry = look.entries.get(usize::from(*at).checked_sub(1)?)?;
@@ -305,10 +324,10 @@ fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Ve
         rows::Sign {
             row: row.clone(),
             color,
-            is_edge: key.edges,
+            is_edge,
             is_plain,
             has_badges,
-            is_beside: key.edges && has_lines && has_icons,
+            is_beside: is_edge && has_lines && has_icons,
             signs: own.collect(),
         }
     };

@@ -53,6 +53,14 @@ pub(crate) struct Sign {
 }
 
 impl Sign {
+    /// Several colours side by side.
+    fn colors(&self, at: [f32; 2]) -> Option<Mark> {
+        let rect = [at[0] - SWATCH / 2.0, at[1] - SWATCH / 2.0, SWATCH, SWATCH];
+        let unit = |rgb: &[u8; 3]| rgb.map(|c| f32::from(c) / 255.0);
+        let colors: Vec<[f32; 3]> = self.row.colors.iter().map(unit).collect();
+        (colors.len() > 1).then_some(Mark::Ramp { rect, colors })
+    }
+
     /// A text too long for a disc, which stands there by itself.
     fn text(&self) -> Option<(&Entry, &str)> {
         self.signs.iter().filter(|(place, ..)| !is_badge(*place)).find_map(|(_, _, entry)| {
@@ -108,7 +116,9 @@ impl Sign {
             plate([2.0 * r, 2.0 * r], r);
         } else if width.is_none() && (icons.is_empty() || self.is_edge && self.color.is_some()) {
             let long = if icons.is_empty() { SWATCH } else { WIDE };
-            if self.is_edge { plate([long, 3.0], 1.5) } else { plate([SWATCH, SWATCH], 3.0) }
+            let (sides, rim) = if self.is_edge { ([long, 3.0], 1.5) } else { ([SWATCH; 2], 3.0) };
+            plate(sides, rim);
+            marks.extend(self.colors(at));
         }
         // The cover lies below the icon.
         icons.sort_by_key(|s| std::cmp::Reverse(s.0 as u8));

@@ -23,6 +23,9 @@ use crate::{
 const ARROWS_MAX: f64 = 600.0;
 /// Lines from which a curve has fewer pieces.
 const MANY: usize = 5_000;
+/// Edges of a selection that are drawn once more, and lines up to which they have arrow heads.
+const SELECTED_EDGES_MAX: usize = 20_000;
+const SELECTED_ARROWS_MAX: usize = 600;
 /// Strength of edges on a light background, on which lines of the same width look heavier.
 const LIGHT_INK: f64 = 0.5;
 
@@ -40,6 +43,8 @@ pub(crate) struct Sheet<'a> {
     pub(crate) rare: Vec<Stroke>,
     pub(crate) rare_pieces: usize,
     pub(crate) rare_gain: f32,
+    /// What is selected, drawn once more over all else.
+    pub(crate) selected: Option<Selected>,
     /// Communities and collapsed nodes.
     pub(crate) afar: Afar<'a>,
     /// The nodes, the smallest first.
@@ -50,6 +55,18 @@ pub(crate) struct Sheet<'a> {
     pub(crate) under: Vec<Under>,
     /// Labels of axes, icons, labels of edges, names, title and legend.
     pub(crate) marks: Vec<Mark>,
+}
+
+/// What of the selection is drawn over what is not selected.
+pub(crate) struct Selected {
+    /// Edges with both ends selected.
+    pub(crate) strokes: Vec<Stroke>,
+    pub(crate) pieces: usize,
+    pub(crate) arrows: Vec<Arrow>,
+    /// Many edges at once become a veil, so that each is fainter.
+    pub(crate) gain: f32,
+    /// The nodes, the smallest first.
+    pub(crate) order: Vec<u32>,
 }
 
 /// A line as it is drawn: measured in pixels of the page.
@@ -119,7 +136,9 @@ impl<'a> Sheet<'a> {
             arrows: Vec::new(),
             rare: Vec::new(),
             rare_pieces: rare.as_ref().map_or(1, pieces),
-            rare_gain: (rare_gain * settings.look.edge_opacity * afar.left()) as f32,
+            rare_gain: (rare_gain * settings.look.edge_opacity * afar.left()) as f32
+                * drawing.dimmed(),
+            selected: None,
             afar,
             order: nodes::order(drawing.node_size),
             back,
@@ -140,8 +159,36 @@ impl<'a> Sheet<'a> {
             sheet.rare = sheet.strokes(&rare, Pen { width: 1.0, fades: false });
         }
         cancel.check()?;
+        sheet.selected = sheet.selected(pieces, cancel)?;
+        cancel.check()?;
         sheet.mark(panels);
         Ok(sheet)
+    }
+
+    /// What is drawn once more because it is selected.
+    fn selected(
+        &self,
+        pieces: impl Fn(&Lines) -> usize,
+        cancel: &CancelToken,
+    ) -> Result<Option<Selected>, RasterError> {
+        let drawing = self.canvas.drawing;
+        let Some(nodes) = drawing.selected else { return Ok(None) };
+        let edges = (0..drawing.ends.len() as u32)
+            .filter(|e| drawing.left_of_edge(*e) == 1.0 && drawing.shows_edge(*e))
+            .take(SELECTED_EDGES_MAX);
+        let lines = Lines::of(edges, drawing);
+        let count = lines.all.len();
+        let strength = (14.0 / (count as f32 + 1.0).sqrt()).clamp(0.16, 0.95);
+        let strokes = self.strokes(&lines, Pen { width: 1.4, fades: false });
+        let has_arrows = count <= SELECTED_ARROWS_MAX && self.shows_arrows(count, cancel)?;
+        let arrow = |stroke: &Stroke| self.arrow(stroke).filter(|_| has_arrows);
+        Ok(Some(Selected {
+            pieces: pieces(&lines),
+            arrows: strokes.iter().filter_map(arrow).collect(),
+            strokes,
+            gain: strength * (self.settings.look.edge_opacity * self.afar.left()) as f32,
+            order: self.order.iter().copied().filter(|v| nodes.contains(*v)).collect(),
+        }))
     }
 
     /// Finds what lies under the edges and over the nodes.
@@ -189,16 +236,19 @@ impl<'a> Sheet<'a> {
             back: self.back,
             clear: self.settings.background == Background::Clear,
             scale: self.ink_scale(scale),
-            opacity: (self.settings.look.edge_opacity * self.afar.left()) as f32,
+            opacity: (self.settings.look.edge_opacity * self.afar.left()) as f32
+                * self.canvas.drawing.dimmed(),
         }
     }
 
-    pub(crate) fn dots(&self) -> Dots {
+    /// What nodes are drawn with: all of them, or those once more that `are_full` because they are selected.
+    pub(crate) fn dots(&self, are_full: bool) -> Dots {
         Dots {
             back: self.back[0],
             opacity: (self.settings.look.point_opacity * self.afar.left()) as f32,
             stroke: self.settings.look.point_stroke as f32,
             scale: self.settings.scale as f32,
+            are_full,
         }
     }
 

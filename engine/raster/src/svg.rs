@@ -30,6 +30,7 @@ pub fn svg(
         groups: 0,
         discs: 0,
         disc: None,
+        nodes: "nodes",
         sides: [settings.width, settings.height],
     };
     let [w, h] = writer.sides;
@@ -53,6 +54,8 @@ struct Writer {
     /// Discs that shapes are cut to so far, and the one of the last shape.
     discs: usize,
     disc: Option<[f32; 3]>,
+    /// Name of the group of the discs that follow.
+    nodes: &'static str,
     sides: [u32; 2],
 }
 
@@ -200,9 +203,18 @@ impl Pen for Writer {
         ));
     }
 
-    fn dots(&mut self, ring: Paint) {
+    fn selected(&mut self) {
         self.write(format_args!(
-            "</g>\n<g id=\"nodes\" stroke=\"{}\" stroke-opacity=\"{}\" paint-order=\"stroke\">\n",
+            "</g>\n<g id=\"selected-edges\" fill=\"none\" stroke-linecap=\"butt\">\n"
+        ));
+        self.nodes = "selected-nodes";
+    }
+
+    fn dots(&mut self, ring: Paint) {
+        let name = self.nodes;
+        self.write(format_args!(
+            "</g>\n<g id=\"{}\" stroke=\"{}\" stroke-opacity=\"{}\" paint-order=\"stroke\">\n",
+            name,
             hex(ring.color),
             num(ring.opacity)
         ));

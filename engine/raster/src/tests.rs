@@ -6,6 +6,8 @@ use graphlume_types::{CancelReason, CancelToken, Code, Coded};
 
 use super::*;
 
+/// What is selected, over what is not.
+mod selected;
 /// What lies under the nodes, and texts along edges.
 mod underlay;
 
@@ -30,6 +32,7 @@ pub(crate) const NOTHING: Drawing<'static> = Drawing {
     underlay: None,
     icons: &[],
     collapsed: None,
+    selected: None,
     groups: &[],
 };
 
@@ -377,21 +380,23 @@ fn names_stand_beside_their_nodes_and_title_and_legend_beside_the_graph() {
     assert!(least(&told) > least(&bare) && least(&told) > 130, "{}", least(&told));
     assert!(told[..400 * 40].iter().filter(|p| bright(p)).count() > 60, "no title");
     // In a legend, as in the picture, hues of nodes follow the theme unless they were chosen; edges keep theirs.
-    let hue = |edges: bool, chosen: bool| {
+    let hue = |side: Side, chosen: bool| {
         let row =
             Row { name: "a".to_owned(), color: Some([109, 185, 252]), chosen, ..Row::default() };
-        Key { title: "kind".to_owned(), edges, entries: vec![row], ..Key::default() }
+        Key { title: "kind".to_owned(), side, entries: vec![row], ..Key::default() }
     };
-    for (edges, chosen, shown) in
-        [(false, false, [0x32, 0x7c, 0xb9, 255]), (false, true, BLUE), (true, false, BLUE)]
-    {
-        let legend = Some(Legend { keys: vec![hue(edges, chosen)], scales: Vec::new() });
+    for (side, chosen, shown) in [
+        (Side::Nodes, false, [0x32, 0x7c, 0xb9, 255]),
+        (Side::Nodes, true, BLUE),
+        (Side::Edges, false, BLUE),
+    ] {
+        let legend = Some(Legend { keys: vec![hue(side, chosen)], scales: Vec::new() });
         let light = Settings { legend, theme: Theme::Light, ..settings.clone() };
         let told = drawn(
             &Drawing { positions: &[], node_rgba: &[], node_size: &[], ends: &[], ..NOTHING },
             &light,
         );
-        assert!(columns(&told, shown).len() > 8, "{edges} {chosen}");
+        assert!(columns(&told, shown).len() > 8, "{side:?} {chosen}");
     }
     // Light pictures have dark letters.
     let light = of(names, &Settings { theme: Theme::Light, ..settings });

@@ -9,7 +9,7 @@ use graphlume_types::CancelToken;
 use crate::curve::Curve;
 use crate::labels::Rect;
 use crate::marks::{Mark, Shape, Text};
-use crate::nodes::ring_of;
+use crate::nodes::{Dots, ring_of};
 use crate::sheet::{Arrow, Sheet, Stroke};
 use crate::underlay::Under;
 use crate::{Drawing, RasterError, Settings, tone};
@@ -58,6 +58,8 @@ pub(crate) trait Pen {
     fn edges(&mut self) {}
     fn line(&mut self, way: Way, width: f32, paint: Paint);
     fn head(&mut self, corners: [[f32; 2]; 3], paint: Paint);
+    /// Edges and discs that are selected follow.
+    fn selected(&mut self) {}
     /// Discs follow, with rings of this colour.
     fn dots(&mut self, ring: Paint);
     fn dot(&mut self, dot: Dot);
@@ -101,29 +103,17 @@ pub(crate) fn draw(sheet: &Sheet<'_>, pen: &mut impl Pen) {
     for stroke in sheet.strokes.iter().flatten() {
         line(sheet, stroke, inked, pen);
     }
-    for arrow in &sheet.arrows {
-        let [_, d] = sheet.canvas.drawing.ends[arrow.edge as usize];
-        let [r, g, b, a] = sheet.canvas.color(arrow.edge, d);
-        let paint = Paint { color: [r, g, b], opacity: inked(a * arrow.weight) };
-        pen.head(corners(arrow), paint);
-    }
+    sheet.arrows.iter().for_each(|arrow| head(sheet, arrow, inked, pen));
     for stroke in &sheet.rare {
         line(sheet, stroke, |weight| weight * sheet.rare_gain, pen);
     }
-    let dots = sheet.dots();
-    pen.dots(Paint { color: dots.back, opacity: RING_OPACITY * dots.opacity });
-    for v in &sheet.order {
-        let (at, [r, g, b, a]) = (sheet.canvas.at[*v as usize], sheet.canvas.colors[*v as usize]);
-        let wide = sheet.canvas.diameter(*v);
-        let ring = ring_of(wide, dots.stroke);
-        let radius = wide / 2.0;
-        let sides = sheet.canvas.view.sides;
-        let far = radius + ring;
-        let is_in = (0..2).all(|c| (-far..=sides[c] as f32 + far).contains(&at[c]));
-        if a > 0.0 && is_in {
-            let paint = Paint { color: [r, g, b], opacity: a * dots.opacity };
-            pen.dot(Dot { at, radius, paint, ring });
-        }
+    discs(sheet, &sheet.order, sheet.dots(false), pen);
+    if let Some(selected) = &sheet.selected {
+        let inked = |weight: f32| weight * selected.gain;
+        pen.selected();
+        selected.strokes.iter().for_each(|stroke| line(sheet, stroke, inked, pen));
+        selected.arrows.iter().for_each(|arrow| head(sheet, arrow, inked, pen));
+        discs(sheet, &selected.order, sheet.dots(true), pen);
     }
     pen.marks();
     for mark in &sheet.marks {
@@ -135,6 +125,31 @@ pub(crate) fn draw(sheet: &Sheet<'_>, pen: &mut impl Pen) {
             Mark::Shape(shape) => pen.shape(shape),
             Mark::Blob(blob) => blob.shapes().iter().for_each(|shape| pen.shape(shape)),
             Mark::Text(text) => pen.text(text),
+        }
+    }
+}
+
+fn head(sheet: &Sheet<'_>, arrow: &Arrow, opacity: impl Fn(f32) -> f32, pen: &mut impl Pen) {
+    let [_, d] = sheet.canvas.drawing.ends[arrow.edge as usize];
+    let [r, g, b, a] = sheet.canvas.color(arrow.edge, d);
+    let paint = Paint { color: [r, g, b], opacity: opacity(a * arrow.weight) };
+    pen.head(corners(arrow), paint);
+}
+
+/// The discs of some nodes.
+fn discs(sheet: &Sheet<'_>, order: &[u32], dots: Dots, pen: &mut impl Pen) {
+    pen.dots(Paint { color: dots.back, opacity: RING_OPACITY * dots.opacity });
+    for v in order {
+        let (at, [r, g, b, a]) = (sheet.canvas.at[*v as usize], dots.color(&sheet.canvas, *v));
+        let wide = sheet.canvas.diameter(*v);
+        let ring = ring_of(wide, dots.stroke);
+        let radius = wide / 2.0;
+        let sides = sheet.canvas.view.sides;
+        let far = radius + ring;
+        let is_in = (0..2).all(|c| (-far..=sides[c] as f32 + far).contains(&at[c]));
+        if a > 0.0 && is_in {
+            let paint = Paint { color: [r, g, b], opacity: a * dots.opacity };
+            pen.dot(Dot { at, radius, paint, ring });
         }
     }
 }

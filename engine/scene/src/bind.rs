@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::icons::Place;
+use crate::kepler;
 use crate::scene::NodeColumn;
 use crate::wire::Axis;
 
@@ -84,6 +85,9 @@ impl<'a> Spec<'a> {
     pub(crate) fn not_drawn(&self) -> Vec<&'a str> {
         let keys = self.complex.into_iter().flatten().flat_map(Map::keys);
         let unknown = |k: &&String| {
+            if *k == kepler::KEY {
+                return false;
+            }
             let rest = k.strip_prefix(self.side.key()).and_then(|k| k.strip_suffix("Encoding"));
             !rest.is_some_and(|rest| is_drawn(crate::legend::kind_of(rest)))
         };

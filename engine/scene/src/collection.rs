@@ -41,6 +41,22 @@ impl Bits {
         Self { words, count }
     }
 
+    /// The indices below `bound` from the first to the last of each pair, however often they are named.
+    #[must_use]
+    pub fn of_ranges(bound: u32, mut ranges: Vec<[u32; 2]>) -> Self {
+        ranges.sort_unstable();
+        let mut words = vec![0u64; bound.div_ceil(64) as usize];
+        // Each index is looked at once.
+        let mut next = 0;
+        for [first, last] in ranges {
+            for i in first.max(next)..last.saturating_add(1).min(bound) {
+                words[i as usize / 64] |= 1 << (i % 64);
+            }
+            next = next.max(last.saturating_add(1));
+        }
+        Self::of_words(bound, words)
+    }
+
     /// The indices of the flags that are set.
     #[must_use]
     pub fn of_flags(flags: impl ExactSizeIterator<Item = bool>) -> Self {
@@ -378,6 +394,15 @@ mod tests {
         let all = Bits::all(67);
         assert_eq!((all.len(), all.iter().last(), all.and(&all)), (67, Some(66), all.clone()));
         assert_eq!(Bits::of_words(3, vec![u64::MAX, 1]), Bits::new(3, &[0, 1, 2]));
+        let ranges = vec![[70, 71], [0, 2], [1, 1], [0, 0], [64, u32::MAX]];
+        assert_eq!(
+            Bits::of_ranges(72, ranges),
+            Bits::new(72, &[0, 1, 2, 64, 65, 66, 67, 68, 69, 70, 71])
+        );
+        assert!(
+            Bits::of_ranges(0, vec![[0, 3]]).is_empty()
+                && Bits::of_ranges(5, Vec::new()).is_empty()
+        );
         assert_eq!(Bits::new(20, &[0, 9, 19]).bytes(20), [1, 2, 8]);
     }
 

@@ -18,6 +18,7 @@ mod far;
 mod gradient;
 mod hues;
 mod icons;
+mod kepler;
 mod labels;
 mod legend;
 mod map;

@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 use graphlume_graph::Graph;
 use graphlume_table::Table;
-use graphlume_types::Notice;
+use graphlume_types::{Notice, note};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -13,6 +13,7 @@ use crate::css::{self, Rgba, to_hex};
 use crate::depth;
 use crate::hues::{self, HUES, OTHER, RAMP};
 use crate::icons::{self, IconLayer, Place};
+use crate::kepler;
 use crate::labels::{Labels, candidates, context, cut};
 use crate::legend;
 use crate::measure::{self, Measured};
@@ -36,6 +37,8 @@ pub struct Encodings {
     pub metadata: Value,
     /// Columns of the nodes that are in no table, one row a node.
     pub node_columns: Vec<NodeColumn>,
+    /// What of another program's encodings is not drawn.
+    pub notices: Vec<Notice>,
 }
 
 /// Channels of a document, and what clients call their encodings; any other is a size.
@@ -43,10 +46,11 @@ const CHANNELS: [(&str, &str); 4] =
     [("color", "Color"), ("opacity", "Opacity"), ("icon", "Icon"), ("axis", "Axis")];
 
 impl Encodings {
-    /// Those of an upload.
+    /// Those of an upload; encodings of kepler.gl become those of this picture.
     #[must_use]
-    pub const fn new(node: Value, edge: Value, metadata: Value) -> Self {
-        Self { node, edge, metadata, node_columns: Vec::new() }
+    pub fn new(mut node: Value, mut edge: Value, metadata: Value) -> Self {
+        let notices = kepler::translate(&mut node, &mut edge);
+        Self { node, edge, metadata, node_columns: Vec::new(), notices }
     }
 
     /// With the encodings of a session's document in place of the upload's: by `node.color`, `node.size`, `node.opacity`,
@@ -232,6 +236,7 @@ pub fn build(
     let edges_named = edges_named(&mut cx);
     let underlay = axes::underlay(&cx, axes, positions.as_ref(), origin);
     undrawn::tell(&mut cx);
+    enc.notices.iter().for_each(|own| note(&mut cx.notices, own.clone()));
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
         node_rgba: painted.rgba,

@@ -22,7 +22,8 @@ try {
   const picture = await pixels(page);
   const counts = await page.evaluate(() => window.__viewer.counts);
   const { moved } = log;
-  console.log(JSON.stringify({ ...counts, ...census(picture), moved, settled, errors: complaints }));
+  const said = await page.locator('.notices').allInnerTexts();
+  console.log(JSON.stringify({ ...counts, ...census(picture), moved, settled, said, errors: complaints }));
 } finally {
   await browser.close();
 }

@@ -66,8 +66,8 @@ export async function post(address, { body, headers = {} }) {
   return answer.json();
 }
 
-/** Makes a dataset of two tables in CSV; answers its id. */
-export async function upload({ base, headers }, name, { nodes, edges, bindings }) {
+/** Makes a dataset of two tables in CSV, with `complex` encodings of its nodes; answers its id. */
+export async function upload({ base, headers }, name, { nodes, edges, bindings, complex }) {
   const file = async (data) => {
     const { file_id } = await post(`${base}/api/v2/files/`, { headers, body: { file_type: 'csv' } });
     await post(`${base}/api/v2/upload/files/${file_id}`, { headers, body: Buffer.from(data) });
@@ -75,7 +75,10 @@ export async function upload({ base, headers }, name, { nodes, edges, bindings }
   };
   const body = {
     name,
-    node_encodings: { bindings: { node: 'id', node_x: 'x', node_y: 'y', ...bindings } },
+    node_encodings: {
+      bindings: { node: 'id', node_x: 'x', node_y: 'y', ...bindings },
+      ...(complex && { complex: { default: complex } }),
+    },
     edge_encodings: { bindings: { source: 's', destination: 'd' } },
     metadata: {},
     node_files: [await file(nodes)],

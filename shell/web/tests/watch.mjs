@@ -58,9 +58,17 @@ const commands = {
   },
   /** The title of the list of collections, null when it is not there; clicks on it first when told to. */
   async title({ page: name, click }) {
-    const title = pages.get(name).page.locator('#collections .panel-title');
+    const title = pages.get(name).page.locator('#collections .legend-title');
     if (click) await title.click();
     return (await title.count()) === 0 ? null : (await title.innerText()).replace(/\s+/g, ' ').trim();
+  },
+  /** Clicks on a row of the collections in the legend; answers how many nodes are selected then. */
+  async pick({ page: name, row }) {
+    const { page } = pages.get(name);
+    await page.locator('#collections li', { hasText: row }).locator('button').first().click();
+    await page.waitForSelector('#selection b');
+    await settle(page);
+    return page.locator('#selection b').innerText();
   },
   /** Waits until the layout's button has these words; answers what the page says of the layout. */
   async button({ page: name, words }) {

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use graphlume_facets::{FilterSet, Filtered, Rule};
 use graphlume_raster::{
-    Background, Collapsed, Drawing, EdgeNames, Format, Names, Settings, Theme, Underlay,
+    Background, Collapsed, Drawing, EdgeNames, Format, Names, RasterError, Settings, Theme,
+    Underlay,
 };
 use graphlume_scene::wire::{self, Decoded, chosen_of, colors_of, has_some_colors, sizes_of};
 use graphlume_scene::{Bits, IconLayer, backdrop};
 use graphlume_types::CancelToken;
+use serde_json::Value;
 
 use crate::cmd::facets::Parts;
 use crate::cmd::read::{check_epoch, read_for_picture};
@@ -47,6 +49,8 @@ pub struct PictureRequest {
     pub names: bool,
     /// Whether it says what the colours mean.
     pub legend: bool,
+    /// Nodes that stand out, from one index to another; without, all do.
+    pub selected: Option<Vec<[u32; 2]>>,
 }
 
 /// The names of a graph.
@@ -100,11 +104,11 @@ impl Apply for Picture {
             let mut underlay = Underlay::read(&scene.underlay);
             // A layout that has moved the nodes has moved them off the map.
             underlay.map = underlay.map.filter(|_| !session.is_displaced);
-            Ok((session.dataset, scene, underlay))
+            Ok((session.dataset, scene, underlay, session.broadcast.collections()))
         });
         let memory = engine.residency.query_memory();
         match found {
-            Ok((dataset, scene, underlay)) => {
+            Ok((dataset, scene, underlay, collections)) => {
                 read_for_picture(engine, "picture", dataset, call, move |lease, cancel| {
                     check_epoch(epoch, lease.facts.epoch)?;
                     check_epoch(epoch, scene.epoch)?;
@@ -122,6 +126,7 @@ impl Apply for Picture {
                         positions: &positions,
                         groups: request.groups.as_deref(),
                         collapsed: &collapsed,
+                        collections: &collections.message,
                     };
                     drawn(lease, shown, visible.as_ref(), &request, &counted)
                 })
@@ -155,6 +160,17 @@ struct Shown<'a> {
     groups: Option<&'a [u8]>,
     /// Names of discs, and the nodes that each stands for.
     collapsed: &'a [(String, Bits)],
+    /// The message to the page about collections.
+    collections: &'a Value,
+}
+
+/// The nodes of a list of first and last ones.
+fn selected(ranges: &[[u32; 2]], nodes: u32) -> Result<Bits, EngineError> {
+    let unknown = ranges.iter().map(|[_, last]| *last).find(|last| *last >= nodes);
+    if let Some(node) = unknown {
+        return Err(EngineError::from_coded(&RasterError::Selected { node, nodes }));
+    }
+    Ok(Bits::of_ranges(nodes, ranges.to_vec()))
 }
 
 /// The group of every node on each level; those of another epoch tell nothing of these nodes.
@@ -168,17 +184,27 @@ fn levels_of(frame: Option<&[u8]>, epoch: u32) -> Vec<Vec<u16>> {
     }
 }
 
+/// The two ends of every edge, in drawn order.
+fn ends_of(stream: &[u8]) -> Vec<[u32; 2]> {
+    let pairs = stream.as_chunks::<8>().0.iter();
+    pairs
+        .map(|[a, b, c, d, e, f, g, h]| {
+            [u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h])]
+        })
+        .collect()
+}
+
 /// Draws what the frames say; on a reader, inside the CPU pool.
 fn drawn(
     lease: &Lease,
-    Shown { scene, underlay, positions, groups, collapsed }: Shown<'_>,
+    Shown { scene, underlay, positions, groups, collapsed, collections }: Shown<'_>,
     visible: Option<&Filtered>,
     request: &PictureRequest,
     cancel: &CancelToken,
 ) -> Result<Bytes, EngineError> {
     let mut settings = backed(lease, request);
     if request.legend {
-        settings.legend = legend::read(&scene.legend);
+        settings.legend = legend::read(&scene.legend, collections);
     }
     let known = match wire::decode(&scene.labels).map(|frame| frame.payload) {
         Ok(Decoded::Labels(known)) => known,
@@ -202,17 +228,10 @@ fn drawn(
     let edge_color =
         scene.edge_color.as_ref().map(|frame| (colors_of(frame), has_some_colors(frame)));
     let edge_color = edge_color.filter(|(colors, _)| !colors.is_empty());
-    let stream = lease.edge_stream();
-    let ends: Vec<[u32; 2]> = stream
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .map(|pair| {
-            let [a, b, c, d, e, f, g, h] = *pair;
-            [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
-        })
-        .collect();
+    let ends = ends_of(&lease.edge_stream());
     let groups = levels_of(groups, lease.facts.epoch);
+    let selected = request.selected.as_deref().map(|nodes| selected(nodes, lease.facts.node_count));
+    let selected = selected.transpose()?;
     let size_title = scene.legend.pointer("/node_size/title").and_then(|title| title.as_str());
     let drawing = Drawing {
         positions: &positions,
@@ -230,6 +249,7 @@ fn drawn(
         underlay: Some(underlay),
         icons: &icons,
         collapsed: None,
+        selected: selected.as_ref(),
         groups: &groups,
         // A legend of sizes that names the degree is that of a dataset that binds none.
         sizes_bound: !scene.legend["node_size"].is_null() && size_title != Some("degree"),

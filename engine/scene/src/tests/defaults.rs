@@ -127,14 +127,13 @@ fn encodings_of_any_shape_never_fail() {
 #[test]
 fn encodings_that_are_not_drawn_are_named() {
     let case = star()
-        .encode("pointKeplerEncoding", json!({"datasets": []}))
+        .encode("edgeKeplerEncoding", json!({"datasets": []}))
         .encode("pointLegendColorEncoding", json!({}))
         .encode("edgeGlowEncoding", json!({}));
     let scene = case.scene();
     let said: Vec<&str> = scene.notices.iter().map(|n| n.text.as_ref()).collect();
-    // What is shown instead of a map that another program would draw.
     let starts = [
-        "pointKeplerEncoding is kept with the dataset and not drawn: the page has a map of its own, with coast lines",
+        "edgeKeplerEncoding is kept with the dataset and not drawn: this kind of encoding is unknown",
         "edgeGlowEncoding is kept with the dataset and not drawn: this kind of encoding is unknown",
         "node LegendColor encoding names no attribute: ignored",
     ];

@@ -155,7 +155,7 @@ fn what_cannot_be_read_is_named_and_the_next_best_is_taken() {
         "the node LegendTypeColor encoding of column \"type\" is ignored: one of its outcomes is no CSS colour",
         "node LegendColor encoding names no attribute",
         "column \"nothing\", which the node table does not have",
-        "pointLegendTypeKeplerEncoding is kept with the dataset and not drawn: the layers",
+        "pointLegendTypeKeplerEncoding is kept with the dataset and not drawn: the layers of Kepler's maps are drawn",
         "pointLegendTypeGlowEncoding is kept with the dataset and not drawn: this kind",
         "the axis encoding has no list of rows",
     ] {

@@ -104,6 +104,12 @@ const PARAMETERS: &[Parameter] = &[
         "Whether edges between communities run together; false when absent. The communities of a large graph may take \
          two minutes to find, once.",
     ),
+    parameter(
+        "selected",
+        Text,
+        "Nodes that stand out, by their numbers, as `/viz/{session_id}/names` takes them, and from one to another: \
+         `0-117,130`. All else keeps little of its strength, as in the page that selects them.",
+    ),
     parameter("legend", Bool, "Whether it says what the colours mean; false when absent."),
     parameter("title", Text, "What stands above the graph, at most 200 letters."),
     parameter("wait", Number, "Seconds to wait for a layout that runs, 0 to 60; 10 when absent."),
@@ -191,6 +197,19 @@ impl Given<'_> {
         }
     }
 
+    /// Numbers with commas, and the first and the last of several with a hyphen.
+    fn ranges(&self, name: &'static str) -> Result<Option<Vec<[u32; 2]>>, ApiError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let [first, last] = [first, last].map(|number| number.parse::<u32>().ok());
+            Some([first?, last?]).filter(|[first, last]| first <= last)
+        };
+        let found: Option<Vec<[u32; 2]>> = text.split(',').map(range).collect();
+        let legal = "a list of nodes such as 0-117,130";
+        found.map(Some).ok_or_else(|| Self::refused(name, text, legal))
+    }
+
     fn title(&self) -> Result<Option<String>, ApiError> {
         let Some(text) = self.text("title") else { return Ok(None) };
         let legal = format!("a text of up to {TITLE_CHARS_MAX} letters");
@@ -269,6 +288,7 @@ fn asked(pairs: &[(String, String)]) -> Result<PictureAsked, ApiError> {
         names: given.flag("names")?,
         super_graph: given.flag("superGraph")?,
         bundle: given.flag("bundle")?.unwrap_or(false),
+        selected: given.ranges("selected")?,
         legend: given.flag("legend")?.unwrap_or(false),
         title: given.title()?,
         viewer: given.text("viewer").map(str::to_owned),
@@ -297,6 +317,8 @@ mod tests {
         assert_eq!(found.wait, Some(Duration::from_millis(500)));
         let found = of("bundle=true&superGraph=0").unwrap();
         assert_eq!((found.bundle, found.super_graph), (true, Some(false)));
+        let found = of("selected=7,0-3").unwrap();
+        assert_eq!(found.selected, Some(vec![[7, 7], [0, 3]]));
         assert_eq!(of("background=None").unwrap(), PictureAsked::default());
         for (raw, name, legal) in [
             ("width=wide", "width", "16 to 8192"),
@@ -313,6 +335,9 @@ mod tests {
             ("legend=maybe", "legend", "true or false"),
             ("bundle=2", "bundle", "true or false"),
             ("superGraph=far", "superGraph", "true or false"),
+            ("selected=", "selected", "0-117,130"),
+            ("selected=3-2", "selected", "0-117,130"),
+            ("selected=1,two", "selected", "0-117,130"),
             (&format!("title={}", "t".repeat(201)), "title", "200 letters"),
         ] {
             let text = format!("{:?}", of(raw).unwrap_err());

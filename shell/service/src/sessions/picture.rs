@@ -57,6 +57,8 @@ pub struct PictureAsked {
     pub super_graph: Option<bool>,
     /// Whether edges between communities run together.
     pub bundle: bool,
+    /// Nodes that stand out, from one number to another; where absent, all do.
+    pub selected: Option<Vec<[u32; 2]>>,
     /// What stands above the graph.
     pub title: Option<String>,
     /// The seat of a page whose own filters count, too.
@@ -269,6 +271,7 @@ impl Sessions {
             groups: None,
             names,
             legend,
+            selected: asked.selected.clone(),
         })
     }
 }

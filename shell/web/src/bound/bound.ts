@@ -195,8 +195,8 @@ export class Bound {
     this.texts.draw(picture.size);
     const of = (axis: 'node' | 'edge'): IconLayer[] => this.layers.filter((layer) => layer.axis === axis);
     const [edges, nodes] = [of('edge'), of('node')];
-    if (edges.length > 0) this.icons.draw(edges, linesInView(picture, picture.drawnLines, edges), null);
-    if (nodes.length > 0) this.icons.draw(nodes, discsInView(picture, nodes), input.lit);
+    if (edges.length > 0) this.icons.draw(edges, linesInView(picture, picture.drawnLines, edges));
+    if (nodes.length > 0) this.icons.draw(nodes, discsInView(picture, nodes));
     this.writeEdges(input);
   }
 
@@ -241,8 +241,8 @@ export class Bound {
       haloPx: 2,
       css: { text: css(style.text), halo: css(style.halo) },
     };
-    for (const { text, x, y, angle } of this.written) {
-      this.turned.add({ text, x, y, angle, size: EDGE_LABEL_PX, opacity: 1 }, ink);
+    for (const { edge, text, x, y, angle } of this.written) {
+      this.turned.add({ text, x, y, angle, size: EDGE_LABEL_PX, opacity: picture.leftOfEdge(edge) }, ink);
     }
     this.turned.draw(picture.size);
   }

@@ -9,8 +9,6 @@ import { Sprites } from './sprites.ts';
 
 /** Draws icons and badges on discs, and on the middles of lines. */
 
-/** What of a highlighted picture is left of icons outside the highlight. */
-const DIMMED = 0.22;
 export const DARK_INK: Rgb = { r: 16, g: 19, b: 26, a: 1 };
 export const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
 /**
@@ -83,11 +81,11 @@ export class Icons {
   }
 
   /** Draws the layers of one axis, each over the one before. */
-  draw(layers: readonly IconLayer[], spots: readonly Spot[], lit: ReadonlySet<number> | null): void {
+  draw(layers: readonly IconLayer[], spots: readonly Spot[]): void {
     const { size, pixelsPerCss } = this.picture;
     this.sprites.nextTurn();
     for (const layer of layers) {
-      const items = spots.flatMap((spot) => this.item(layer, spot, lit) ?? []);
+      const items = spots.flatMap((spot) => this.item(layer, spot) ?? []);
       if (items.length === 0) continue;
       this.glyphs.begin(pixelsPerCss);
       for (const item of items) this.back(item);
@@ -102,7 +100,7 @@ export class Icons {
     }
   }
 
-  private item(layer: IconLayer, spot: Spot, lit: ReadonlySet<number> | null): Item | null {
+  private item(layer: IconLayer, spot: Spot): Item | null {
     const entry = layer.look.list[layer.shown[spot.index] - 1];
     if (!entry) return null;
     const { data, look, backdrop } = this.picture;
@@ -117,9 +115,9 @@ export class Icons {
     const bytes = data.nodeColor?.subarray(4 * spot.index, 4 * spot.index + 4);
     const disc = isEdge || !bytes ? backdrop.center : { r: bytes[0], g: bytes[1], b: bytes[2], a: 1 };
     const shown = isEdge || !bytes ? 1 : (bytes[3] / 255) * look.pointOpacity;
-    const dim = lit && !isEdge && !lit.has(spot.index) ? DIMMED : 1;
+    const kept = this.picture[isEdge ? 'leftOfEdge' : 'left'](spot.index);
     const r = isBadge ? badge : Math.min(spot.r, most / 2);
-    return { layer, entry, x: spot.x + sx * off, y: spot.y + sy * off, r, alpha: shown * dim, disc };
+    return { layer, entry, x: spot.x + sx * off, y: spot.y + sy * off, r, alpha: shown * kept, disc };
   }
 
   /** The plate behind an icon, and its border. */

@@ -79,7 +79,8 @@ export function placesOfLine(picture: Picture, edge: number, packed: number): On
   const a = picture.project(s);
   if (!a) return [];
   // As the shader draws loops: a circle up and to the right of its node.
-  const size = 4 + 0.64 * picture.radius(s) + 3 * Math.abs(rankOf(packed));
+  const rank = rankOf(packed);
+  const size = 4 + 0.64 * picture.radius(s) + 8 * Math.abs(rank) - (rank > 0 ? 4 : 0);
   const out = 0.6 * picture.radius(s) + 2 * size;
   return [{ x: a[0] + 0.5 * out, y: a[1] - 0.866 * out, angle: 0, length: 2 * Math.PI * size }];
 }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Collection } from '../net/messages.ts';
 import * as icons from '../panels/icons.tsx';
-import { fill } from '../state/collections.ts';
+import { fill } from '../panels/collection-key.ts';
 import { selecting } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import { session } from './current.ts';

@@ -56,7 +56,7 @@ export interface DrawInput {
   nodes: NodeList | null;
   pointOpacity: number;
   ring: number;
-  /** 0 nothing dimmed, 1 everything outside the highlight is. */
+  /** How much of its strength everything outside the highlight has lost, 0 to 1. */
   dim: number;
   /** How much of the highlight is drawn, 0 to 1. */
   shine: number;
@@ -375,7 +375,7 @@ export class Renderer {
     if (nodes && nodes !== this.listedNodes) this.someBuffer = this.fill(this.someBuffer, nodes.list);
     this.listedNodes = nodes;
     const drawn = nodes ? this.someBuffer : this.orderBuffer;
-    this.drawNodes(input, drawn, (nodes?.list ?? data.order).length, 0.78 * input.dim);
+    this.drawNodes(input, drawn, (nodes?.list ?? data.order).length, input.dim);
     const lit = input.highlight;
     if (!lit) return;
     // Many edges at once become a veil, so each gets fainter.
@@ -398,7 +398,7 @@ export class Renderer {
   private drawRare(input: DrawInput): void {
     const { rare, rareOpacity, alpha, edgeOpacity, dim } = input;
     if (!rare || alpha >= rareOpacity) return;
-    const gain = (rareOpacity - alpha) * edgeOpacity * (1 - 0.78 * dim);
+    const gain = (rareOpacity - alpha) * edgeOpacity * (1 - dim);
     this.drawList({ ...input, fade: 0, passing: 1 }, rare, this.tables.rare, gain, 1, false);
   }
 
@@ -409,7 +409,7 @@ export class Renderer {
     tone.int('uInk', 7).int('uHasInk', Number(hasInk)).int('uClear', Number(input.clear));
     tone.float('uNoise', input.noise ? 1 / 255 : 0);
     tone.float('uInkScale', input.alpha * inkScale * (input.light ? LIGHT_INK : 1));
-    tone.float('uOpacity', input.edgeOpacity * (1 - 0.78 * input.dim));
+    tone.float('uOpacity', input.edgeOpacity * (1 - input.dim));
     tone.float('uBackCenter', ...unit(input.backCenter)).float('uBackEdge', ...unit(input.backEdge));
     tone.float('uAspect', input.size.w / Math.max(1, input.size.h));
     gl.drawArrays(gl.TRIANGLES, 0, 3);

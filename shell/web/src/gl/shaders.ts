@@ -150,8 +150,8 @@ Curve curveOf(ivec2 ends, int rank, vec2 a, vec2 b) {
   c.loop = ends.x == ends.y;
   c.size = 0.0;
   if (c.loop) {
-    // A circle through the node's disc, which is drawn over the part that it covers.
-    c.size = 4.0 + diameter(ends.x) * 0.32 + 3.0 * float(abs(rank));
+    // A circle through the node's disc, which is drawn over the part that it covers; the next one is larger.
+    c.size = 4.0 + diameter(ends.x) * 0.32 + 4.0 * float(2 * abs(rank) - int(rank > 0));
     c.m = c.a + vec2(0.5, 0.866) * (diameter(ends.x) * 0.3 + c.size);
     return c;
   }

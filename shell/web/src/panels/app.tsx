@@ -52,7 +52,6 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
         <EdgeProgress />
         <div class="left-panels">
           <Counts panel />
-          {more && <more.CollectionsPanel />}
           {more && <more.LegendPanel />}
           {more && <more.NoticesPanel />}
         </div>

@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { exportPng, fileName, saveFile } from '../state/export-picture.ts';
-import { addressOf, isAsShown, type Wish } from '../state/picture-address.ts';
+import { addressOf, isAsShown, losesSelection, type Wish } from '../state/picture-address.ts';
 import * as store from '../state/store.ts';
 import { failure } from '../net/api.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -120,6 +120,12 @@ function Dialog({ viewer, close }: { viewer: Viewer; close: () => void }): JSX.E
         />
       </div>
       <p class="hint">{emptiness()}</p>
+      {losesSelection(viewer, wish.value) && (
+        <p class="hint">
+          The selected nodes are too scattered for the server, which shows all alike. A PNG as on the screen
+          shows them.
+        </p>
+      )}
       <p class="problem" role="alert">
         {problem.value}
       </p>

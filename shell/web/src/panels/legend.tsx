@@ -8,6 +8,7 @@ import { withBound } from '../state/bound.ts';
 import { readLegend, type ColorKey, type Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import { named } from '../state/theme.ts';
+import { fill, keyOf } from './collection-key.ts';
 import { Chevron } from './control-icons.tsx';
 import * as icons from './icons.tsx';
 
@@ -49,17 +50,19 @@ function Ramp({ ramp }: { ramp: { colors: string[]; low: string; high: string } 
 /** What stands before the name in a row. */
 function Sign({ of, swatch }: { of: ColorKey; swatch: Swatch }): JSX.Element {
   const Drawn = signs.value;
+  const { swatches = [] } = swatch.collection ?? {};
   const own = swatch.shown?.color ?? swatch.color;
   const follows = of.of === 'nodes' && !swatch.shown?.color && !swatch.chosen;
-  const background = own === '' ? undefined : color(own, follows);
+  const plain = own === '' ? undefined : color(own, follows);
+  // One of several colours shows them side by side.
+  const background = swatches.length > 1 ? fill(swatches) : plain;
   const isRich = of.swatches.some((other) => other.shown);
   if (Drawn && isRich) return <Drawn of={of} swatch={swatch} color={background} />;
   return <i class={of.of === 'edges' ? 'line' : undefined} style={{ background }} />;
 }
 
 /** The meaning of one side's colours, or of another column; each can be folded and unfolded by itself. */
-function Key({ of }: { of: ColorKey }): JSX.Element {
-  const edges = of.of === 'edges';
+function Key({ of, id }: { of: ColorKey; id?: string }): JSX.Element {
   // On a phone the picture comes first.
   const isOpen = useSignal(store.viewport.value.w >= 480);
   const isWhole = useSignal(false);
@@ -67,7 +70,7 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
   const rest = of.swatches.length + of.more - list.length;
   const counted = of.swatches.some((swatch) => swatch.count !== null);
   return (
-    <div class="key">
+    <div class="key" id={id}>
       <button
         type="button"
         class="legend-title"
@@ -77,7 +80,7 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
         }}
       >
         <span>{of.title}</span>
-        {isOpen.value && (counted || edges) && <span class="quiet">{of.of}</span>}
+        {isOpen.value && (counted || of.of !== 'nodes') && <span class="quiet">{of.of}</span>}
         <span class={isOpen.value ? 'fold' : 'fold closed'}>
           <Chevron />
         </span>
@@ -90,7 +93,7 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
               <li key={swatch.label + swatch.color}>
                 <button
                   type="button"
-                  title={`${swatch.label}: click selects, Alt click hides`}
+                  title={`${swatch.collection?.description || swatch.label}: click selects, Alt click hides`}
                   onClick={(event) => act.useLegend(of, swatch, event.altKey)}
                 >
                   <Sign of={of} swatch={swatch} />
@@ -143,14 +146,22 @@ export function LegendPanel(): JSX.Element | null {
   useEffect(() => {
     if (isRich) wantSigns();
   }, [isRich]);
-  if (!legend || store.tiny.value || !store.params.info) return null;
-  const titles = legend.keys.map((key) => key.title).join(', ');
+  const { value: collections } = store.collections;
+  const painted = collections.entries.length > 0 || collections.background !== null;
+  const isListed = store.params.showCollections ?? painted;
+  if (!(legend ?? isListed) || store.tiny.value || !store.params.info) return null;
+  const keys = [...(isListed ? [keyOf(collections)] : []), ...(legend?.keys ?? [])];
+  const titles = keys.map((key) => key.title).join(', ');
   return (
     <section class="legend panel" data-over aria-label={`Legend: ${titles}`}>
-      {legend.keys.map((key) => (
-        <Key key={`${key.of} ${key.title}`} of={key} />
+      {keys.map((key) => (
+        <Key
+          key={`${key.of} ${key.title}`}
+          of={key}
+          id={key.of === 'elements' ? 'collections' : undefined}
+        />
       ))}
-      {legend.scales.map(({ of, title, low, high }) => (
+      {legend?.scales.map(({ of, title, low, high }) => (
         <div class="size-note" key={of}>
           {of}: {title}
           {low !== null && title !== 'degree' && (

@@ -10,7 +10,6 @@ export { RareEdges } from '../scene/rare-edges.ts';
 export { Dragging } from '../state/dragging.ts';
 export { Names } from '../scene/names.ts';
 export { Cards, placeCards } from './card.tsx';
-export { CollectionsPanel } from './collections.tsx';
 export { Tools, TinyTools, ZoomButtons } from './controls.tsx';
 export { KeysPanel } from './keys.tsx';
 export { LegendPanel } from './legend.tsx';

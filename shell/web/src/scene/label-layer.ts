@@ -39,8 +39,10 @@ export interface LayerInput {
   /** Nodes drawn with a ring: selected, hovered. */
   selected: number;
   hovered: number;
-  /** When something is highlighted, the only nodes that keep their labels. */
+  /** What is highlighted, if anything is: it is named first. */
   lit: ReadonlySet<number> | null;
+  /** What is left of the strength of what belongs to nodes, unless all of them are highlighted. */
+  left: (...nodes: number[]) => number;
   pins: ReadonlySet<number>;
   /** Numbers on lines that stand for several edges, in pixels. */
   counts: { text: string; x: number; y: number }[];
@@ -141,7 +143,6 @@ export class LabelLayer {
     for (const source of all) {
       const isExtra = source === this.extra;
       if (seen.has(source.index) || input.carded.has(source.index)) continue;
-      if (!isExtra && input.lit && !input.lit.has(source.index)) continue;
       const place = input.at(source.index);
       if (!place) continue;
       seen.add(source.index);
@@ -149,9 +150,12 @@ export class LabelLayer {
       const r = input.radius(source.index);
       const size = sizeFor(r);
       const forced = isExtra || source.rank < must;
+      // What is highlighted finds a place before all else.
+      const lit = isExtra || !input.lit || input.lit.has(source.index);
       const bold = forced && r >= 6;
       const { index, text, rank } = source;
-      list.push({ index, text, x, y, r, weight: r, rank, size, bold, must: forced });
+      const weight = lit ? r : r / 1000;
+      list.push({ index, text, x, y, r, weight, rank, size, bold, must: forced && lit });
     }
     return list;
   }
@@ -222,9 +226,9 @@ export class LabelLayer {
     }
   }
 
-  private drawLabel(marks: Marks, label: Shown, { style, snap }: LayerInput, ink: TextInk): void {
+  private drawLabel(marks: Marks, label: Shown, { style, snap, left }: LayerInput, ink: TextInk): void {
     const { text, size, width } = label;
-    const opacity = label.opacity * style.opacity;
+    const opacity = label.opacity * style.opacity * left(label.index);
     const [x, y] = [snapped(label.tx, snap), snapped(label.ty, snap)];
     if (style.plate) {
       const h = size * 1.45;

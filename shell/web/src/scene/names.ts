@@ -17,7 +17,7 @@ export interface InView {
   size: Size;
   /** Sizes of nodes, 0 to 255; null when all have one. */
   nodeSize: Uint8Array | null;
-  /** When something is highlighted, the only nodes that are named. */
+  /** What is highlighted, if anything is. */
   lit: ReadonlySet<number> | null;
   /** 1 for each node that is not drawn. */
   hidden: Uint8Array | null;
@@ -25,22 +25,28 @@ export interface InView {
 
 /** The largest nodes in view, at most `most`, the largest first and equal ones by their index. */
 export function largestInView(input: InView, most: number): number[] {
-  const { xy, origin, nodeSize, lit, hidden } = input;
+  const { lit, hidden } = input;
+  const all = largest(input, most, (v) => !hidden?.[v]);
+  if (!lit) return all;
+  // What is highlighted goes before all else.
+  const own = largest(input, most, (v) => lit.has(v) && !hidden?.[v]);
+  return [...new Set([...own, ...all])].slice(0, most);
+}
+
+function largest(input: InView, most: number, wanted: (v: number) => boolean): number[] {
+  const { xy, origin, nodeSize } = input;
   const box = viewBox(input.view, input.size);
   const [minX, maxX] = [box.minX - origin.x, box.maxX - origin.x];
   const [minY, maxY] = [box.minY - origin.y, box.maxY - origin.y];
   // By size first: a million nodes in view are counted and not sorted.
   const counts = new Uint32Array(256);
   const found: number[] = [];
-  const look = (v: number): void => {
-    if (hidden?.[v]) return;
+  for (let v = 0; v < xy.length / 2; v += 1) {
     const [x, y] = [xy[2 * v], xy[2 * v + 1]];
-    if (!(x >= minX && x <= maxX && y >= minY && y <= maxY)) return;
+    if (!(x >= minX && x <= maxX && y >= minY && y <= maxY) || !wanted(v)) continue;
     found.push(v);
     counts[nodeSize ? nodeSize[v] : 0] += 1;
-  };
-  if (lit) for (const v of lit) look(v);
-  else for (let v = 0; v < xy.length / 2; v += 1) look(v);
+  }
   let least = 255;
   for (let sum = counts[255]; sum < most && least > 0; sum += counts[least]) least -= 1;
   const sizeOf = (v: number): number => (nodeSize ? nodeSize[v] : 0);

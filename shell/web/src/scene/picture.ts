@@ -2,6 +2,7 @@ import { Painter, type InkPlan } from '../gl/painter.ts';
 import type { TextWidths } from '../gl/glyph-atlas.ts';
 import { Renderer, type DrawInput, type EdgeList, type SceneData } from '../gl/renderer.ts';
 import type { Frame } from '../net/frames.ts';
+import { Dimming } from './dimming.ts';
 import { CameraControl } from '../state/camera-control.ts';
 import { givenBox, percentileBox, toGraph, toScreen, viewBox } from './camera.ts';
 import type { Box, Rect, Size, View } from './camera.ts';
@@ -24,7 +25,6 @@ import { emptyScene, orderBySize } from './scene-data.ts';
 
 /** Arrow heads only where they can be told apart. */
 const ARROW_EDGES_MAX = 600;
-const DIM_MS = 120;
 const REST_MS = 150;
 
 export type { Backdrop, Look };
@@ -72,11 +72,9 @@ export class Picture {
   private chosen: Uint8Array = new Uint8Array(0);
   /** Whether many nodes are highlighted, which hovering leaves alone. */
   private held = false;
-  /** Whether all but what is highlighted is dimmed. */
-  private darkens = true;
-  private dim = 0;
-  private dimGoal = 0;
-  private dimAt = 0;
+  /** Highlights of many nodes so far. */
+  private lights = 0;
+  private readonly dimming: Dimming;
   private version = 0;
   private tweenStart = 0;
   private tweenMs = 100;
@@ -100,6 +98,7 @@ export class Picture {
     this.painter = new Painter(this.renderer, test);
     this.near = new NearEdges(this.renderer.software);
     this.camera = new CameraControl(still);
+    this.dimming = new Dimming(still);
     this.data = emptyScene(0, 0);
     this.backdrop = {
       center: { r: 19, g: 22, b: 30, a: 1 },
@@ -119,7 +118,7 @@ export class Picture {
     this.rawColor = this.ownColor = null;
     this.lit = null;
     this.held = false;
-    this.dim = this.dimGoal = 0;
+    this.dimming.end();
     this.edgesChanged();
     this.data.order = orderBySize(this.data.nodeSize ?? new Uint8Array(numNodes));
     this.renderer.setScene(this.data);
@@ -287,15 +286,16 @@ export class Picture {
   /** What is looked at, in a few characters: it changes with the view, the layout and the highlight. */
   get looking(): string {
     const { cx, cy, scale } = this.camera.view;
-    const { size, positions, lit, dimGoal } = this;
-    return [cx, cy, scale, size.w, size.h, positions.version, dimGoal > 0 ? lit?.index : ''].join(' ');
+    const { size, positions, lit, lights, dimming } = this;
+    const lighted = dimming.wanted && lit?.index;
+    return [cx, cy, scale, size.w, size.h, positions.version, lighted, lights].join(' ');
   }
 
   /** The nodes and what of them is shown, for whoever names them. */
   inView(): InView {
-    const { camera, size, data, dimGoal, lit } = this;
+    const { camera, size, data, dimming, lit } = this;
     const { current: xy, origin } = this.positions;
-    const set = dimGoal > 0 && lit ? lit.set : null;
+    const set = dimming.wanted && lit ? lit.set : null;
     const { nodeSize, nodeHidden: hidden } = data;
     return { xy, origin, view: camera.view, size, nodeSize, lit: set, hidden };
   }
@@ -317,14 +317,10 @@ export class Picture {
   /** Highlights many nodes with the edges given, until it is told otherwise; null ends that. */
   lightUp(nodes: number[] | null, edges: readonly number[], darkens = true): void {
     this.held = nodes !== null;
-    // What was not dark fades through no darkness.
-    if (!this.darkens) this.dim = 0;
-    this.darkens = darkens;
-    if (nodes === null) {
-      this.dimGoal = 0;
-      return;
-    }
-    this.dimGoal = 1;
+    this.lights += 1;
+    this.dimming.darken(darkens);
+    this.dimming.wanted = nodes !== null;
+    if (nodes === null) return;
     this.lit = this.pointing?.highlightOfMany(this.data, nodes, edges) ?? null;
     this.change();
   }
@@ -332,14 +328,14 @@ export class Picture {
   /** Highlights a node and what is around it, or nothing (-1). */
   setLit(index: number): void {
     if (this.held) return;
-    this.dimGoal = index >= 0 && this.look.highlight !== 'none' ? 1 : 0;
-    if (this.dimGoal === 0 || this.lit?.index === index) return;
+    this.dimming.wanted = index >= 0 && this.look.highlight !== 'none';
+    if (!this.dimming.wanted || this.lit?.index === index) return;
     this.lit = this.pointing?.highlightOf(this.data, this.look, index) ?? null;
   }
 
   /** How many edges the highlighted lines stand for, where there is room to say so. */
   counts(): { text: string; x: number; y: number }[] {
-    if (this.dimGoal === 0 || !this.lit) return [];
+    if (!this.dimming.wanted || !this.lit) return [];
     return this.pointing?.countsOn(this, this.lit.bundles) ?? [];
   }
 
@@ -362,7 +358,8 @@ export class Picture {
     if (this.painter.busy(now)) return 0;
     const tween = this.tween(now);
     const tweening = tween < 1;
-    const fading = this.stepDim(now);
+    const fading = this.dimming.step(now);
+    if (this.dimming.shine === 0 && !this.dimming.wanted) this.lit = null;
     const resting = now - this.touchedAt >= REST_MS && !camera && !tweening;
     const moving = (this.moving = !resting && !this.test);
     if (moving && this.painter.lastMs !== null) this.renderScale.learn(this.painter.lastMs);
@@ -422,16 +419,16 @@ export class Picture {
     });
   }
 
-  /** Steps the dimming towards its goal; answers whether it is on its way. */
-  private stepDim(now: number): boolean {
-    const dt = Math.min(50, now - this.dimAt);
-    this.dimAt = now;
-    if (this.still) this.dim = this.dimGoal;
-    const step = dt / DIM_MS;
-    this.dim += Math.min(step, Math.max(-step, this.dimGoal - this.dim));
-    if (this.dim === 0 && this.dimGoal === 0) this.lit = null;
-    return this.dim !== this.dimGoal;
+  /** What is left of the strength of what belongs to nodes, unless all of them are highlighted. */
+  left = (...nodes: number[]): number =>
+    this.lit && !nodes.every((node) => this.lit?.set.has(node)) ? 1 - this.dimming.lost : 1;
+
+  /** The nodes that stay as they are while all else is dimmed, until it is told otherwise; null for all. */
+  get emphasized(): ReadonlySet<number> | null {
+    return this.held && this.dimming.darkens && this.lit ? this.lit.set : null;
   }
+
+  leftOfEdge = (edge: number): number => this.left(...this.data.ends.subarray(2 * edge, 2 * edge + 2));
 
   private drawInput(tween: number): DrawInput {
     const { look, backdrop } = this;
@@ -447,8 +444,8 @@ export class Picture {
       nodes: null,
       pointOpacity: look.pointOpacity,
       ring: look.strokeWidth,
-      dim: this.darkens ? this.dim : 0,
-      shine: this.dim,
+      dim: this.dimming.lost,
+      shine: this.dimming.shine,
       light: backdrop.light,
       backCenter: backdrop.center,
       backEdge: backdrop.edge,

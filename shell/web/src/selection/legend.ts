@@ -8,6 +8,7 @@ import type { ColorKey, Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import { named } from '../state/theme.ts';
 import type { Viewer } from '../state/viewer.ts';
+import { combine } from './acts.ts';
 import type { SelectionTools } from './tools.ts';
 
 /** Marks of the elements that have a colour. */
@@ -64,6 +65,23 @@ async function byValue(of: ColorKey, swatch: Swatch): Promise<{ brush: Brush; no
   return node_count > 0 ? { brush, nodes } : null;
 }
 
+/** Selects what is in a collection, or in none, or hides it. */
+async function useCollection(tools: SelectionTools, swatch: Swatch, hides: boolean): Promise<void> {
+  const known = session()?.document.collections() ?? [];
+  const { collection } = swatch;
+  if (hides) {
+    const rule = known.find(({ id }) => id === collection?.id)?.rule;
+    const refusal = rule ? await addFilter('exclusion', rule, swatch.label, `Hide ${swatch.label}`) : null;
+    if (refusal !== null) store.notice.value = refusal;
+    return;
+  }
+  tools.do('clear');
+  for (const { id, rule } of known) {
+    if (!collection || id === collection.id) await combine(tools, 'union', rule);
+  }
+  if (!collection) tools.do('invert');
+}
+
 /** Selects the elements of an entry of the legend, or hides them: by their value, or else by their colour. */
 export async function useLegend(
   tools: SelectionTools,
@@ -72,6 +90,7 @@ export async function useLegend(
   swatch: Swatch,
   hides: boolean,
 ): Promise<void> {
+  if (of.of === 'elements') return useCollection(tools, swatch, hides);
   try {
     const value = await byValue(of, swatch).catch(() => null);
     if (!value && swatch.color === '') {

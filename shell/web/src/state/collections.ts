@@ -1,4 +1,4 @@
-/** The collections as the panel lists them, read leniently from the server's JSON. */
+/** The collections as the legend lists them, read leniently from the server's JSON. */
 
 export interface CollectionEntry {
   id: string;
@@ -46,10 +46,4 @@ export function readCollections(message: Json): Collections {
     ];
   });
   return { entries, background: texts(message.background)[0] ?? null };
-}
-
-/** What fills a swatch: a colour, or the colours side by side. */
-export function fill(swatches: string[]): string {
-  if (swatches.length <= 1) return swatches[0] ?? 'transparent';
-  return `linear-gradient(90deg, ${swatches.join(', ')})`;
 }

@@ -1,6 +1,7 @@
 /** The legend as the panel shows it, read leniently from the server's JSON (`engine/scene/src/legend.rs`). */
 
 import type { LayerLook } from '../bound/icon-frame.ts';
+import type { CollectionEntry } from './collections.ts';
 import { scaleNumber } from './numbers.ts';
 
 export interface Swatch {
@@ -12,6 +13,8 @@ export interface Swatch {
   count: number | null;
   /** The community that it names; null where the label is the value. */
   community: number | null;
+  /** The collection that it stands for. */
+  collection?: CollectionEntry;
   /** What encodings of the legend and icons add to it. */
   shown?: Shown;
   /** The least and the greatest number of a bin; null where it has no end. */
@@ -36,7 +39,7 @@ export type SignLook = LayerLook & { place: number };
 
 /** What the colours of the nodes or of the edges mean, or what the legend says of another column. */
 export interface ColorKey {
-  of: 'nodes' | 'edges';
+  of: 'nodes' | 'edges' | 'elements';
   title: string;
   swatches: Swatch[];
   /** Categories beyond those listed. */

@@ -28,3 +28,14 @@ export function countWords(of: { node_count: number | null; edge_count: number |
     typeof count === 'number' ? [`${count.toLocaleString('en')} ${count === 1 ? one : many}`] : [];
   return [...words(of.node_count, 'node', 'nodes'), ...words(of.edge_count, 'edge', 'edges')].join(' · ');
 }
+
+/** Numbers with commas, and the first and the last of several in a row with a hyphen. */
+export function ranges(numbers: Iterable<number>): string {
+  const found: [number, number][] = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const last = found.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else found.push([number, number]);
+  }
+  return found.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join();
+}

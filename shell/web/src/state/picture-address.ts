@@ -1,6 +1,7 @@
 import { viewBox } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
 import { bundled, groupsShown } from './afar.ts';
+import { ranges } from './numbers.ts';
 import * as store from './store.ts';
 import type { Viewer } from './viewer.ts';
 
@@ -26,6 +27,21 @@ export function isAsShown(wish: Wish): boolean {
   const { format, legend, names, transparent, title } = wish;
   const isPlain = !legend && !transparent && title.trim() === '';
   return format === 'png' && isPlain && names === store.params.showLabels;
+}
+
+/** Letters of an address that numbers of selected nodes may take. */
+const SELECTED_LETTERS_MAX = 6_000;
+
+/** What stands out, as addresses have it; null for nothing, and for what no address can hold. */
+function selectedOf({ picture }: Viewer): string | null {
+  const { emphasized } = picture;
+  const text = emphasized ? ranges(emphasized) : '';
+  return text.length > 0 && text.length <= SELECTED_LETTERS_MAX ? text : null;
+}
+
+/** Whether the server's picture lacks what stands out in that of the page. */
+export function losesSelection(viewer: Viewer, wish: Wish): boolean {
+  return !isAsShown(wish) && viewer.picture.emphasized !== null && selectedOf(viewer) === null;
 }
 
 /** The address of the server's picture of what this page shows: its view, look and own filters. */
@@ -57,6 +73,7 @@ export function addressOf(viewer: Viewer, wish: Wish): URL {
     showArrows: look.arrows,
     superGraph: groupsShown.value === true,
     bundle: bundled.value,
+    selected: selectedOf(viewer),
     names: wish.names,
     legend: wish.legend,
     title: wish.title.trim() || null,

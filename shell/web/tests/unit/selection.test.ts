@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { shortestPath } from '../../src/selection/path.ts';
 import { corners, edgesWithin, inside, Selection } from '../../src/selection/selection.ts';
+import { ranges } from '../../src/state/numbers.ts';
 
 const marks = (n: number, ...of: number[]): Uint8Array =>
   Uint8Array.from({ length: n }, (_, v) => (of.includes(v) ? 1 : 0));
@@ -94,4 +95,10 @@ test('hidden nodes are neither counted nor reached, and come back as they were',
   selection.all();
   selection.join(Uint8Array.from([1, 1, 0, 0, 0]), 'common');
   assert.deepEqual(selection.nodes(), [0, 1]);
+});
+
+test('numbers of selected nodes are short in an address', () => {
+  assert.equal(ranges(new Set([130, 3, 1, 2, 0, 7])), '0-3,7,130');
+  assert.equal(ranges([5]), '5');
+  assert.equal(ranges([]), '');
 });

@@ -8,7 +8,8 @@ import {
   parseColor,
   recolorForLight,
 } from '../../src/scene/color.ts';
-import { fill, readCollections } from '../../src/state/collections.ts';
+import { fill } from '../../src/panels/collection-key.ts';
+import { readCollections } from '../../src/state/collections.ts';
 import {
   layoutNews,
   layoutWord,

@@ -1,17 +1,42 @@
 //! The legend of a scene as the picture shows it, read as leniently as by the page (`shell/web/src/state/legend.ts`).
 
-use graphlume_raster::{Key, Legend, Row};
+use graphlume_raster::{Key, Legend, Row, Side};
 use graphlume_scene::{Place, backdrop};
 use serde_json::Value;
 
-/// What the colours mean; `None` where there is nothing to explain.
-pub(super) fn read(legend: &Value) -> Option<Legend> {
-    let sides = [("node_color", false), ("edge_color", true)];
-    let drawn = sides.into_iter().filter_map(|(side, edges)| key(&legend[side], edges));
-    let blocks = list(&legend["blocks"]).iter().filter_map(|b| key(b, b["side"] == "edge"));
-    let keys: Vec<Key> = drawn.chain(blocks).collect();
+/// What the colours mean, collections first; `None` where there is nothing to explain.
+pub(super) fn read(legend: &Value, collections: &Value) -> Option<Legend> {
+    let sides = [("node_color", Side::Nodes), ("edge_color", Side::Edges)];
+    let drawn = sides.into_iter().filter_map(|(name, side)| key(&legend[name], side));
+    let blocks = list(&legend["blocks"]).iter().filter_map(|b| {
+        let side = if b["side"] == "edge" { Side::Edges } else { Side::Nodes };
+        key(b, side)
+    });
+    let keys: Vec<Key> =
+        of_collections(collections).into_iter().chain(drawn).chain(blocks).collect();
     let scales = SCALES.iter().filter_map(|(side, of)| scale(&legend[side], of)).collect();
     (!keys.is_empty()).then_some(Legend { keys, scales })
+}
+
+/// The collections that are painted, the one on top first, and what is in none where that is painted, too
+/// (`shell/web/src/panels/collection-key.ts`).
+fn of_collections(message: &Value) -> Option<Key> {
+    let row = |name: String, swatches: &Value, count: Option<u64>| {
+        let colors: Vec<[u8; 3]> =
+            list(swatches).iter().filter_map(|c| backdrop::color(c.as_str()?)).collect();
+        Row { name, color: colors.first().copied(), colors, chosen: true, count, ..Row::default() }
+    };
+    let own = list(&message["collections"])
+        .iter()
+        .map(|c| row(text(&c["name"]), &c["swatches"], c["match_count"].as_u64()));
+    let rest = row("Everything else".to_owned(), &message["background"], None);
+    let mut entries: Vec<Row> = own.collect();
+    if entries.is_empty() && rest.color.is_none() {
+        return None;
+    }
+    entries.push(rest);
+    let title = "Collections".to_owned();
+    Some(Key { title, side: Side::Elements, entries, ..Key::default() })
 }
 
 /// What is bound beside colours, and how the legend calls it.
@@ -34,7 +59,7 @@ fn scale(side: &Value, of: &str) -> Option<String> {
     Some(format!("{of}: {title}{range}"))
 }
 
-fn key(color: &Value, edges: bool) -> Option<Key> {
+fn key(color: &Value, side: Side) -> Option<Key> {
     let title = color["title"].as_str()?.to_owned();
     let entries: Vec<Row> = list(&color["entries"]).iter().filter_map(row).collect();
     let more = color["more"].as_u64().unwrap_or(0);
@@ -47,7 +72,7 @@ fn key(color: &Value, edges: bool) -> Option<Key> {
     let signs = list(&color["signs"]).iter().filter_map(sign).collect();
     let lines: Vec<String> = list(&color["lines"]).iter().map(text).collect();
     let is_empty = entries.is_empty() && ramp.is_none() && lines.is_empty();
-    (!is_empty).then_some(Key { title, edges, entries, more, ramp, signs, lines })
+    (!is_empty).then_some(Key { title, side, entries, more, ramp, signs, lines })
 }
 
 /// A row, with the colour of its encoding of the legend, if it has one, before that of the elements.
@@ -64,6 +89,7 @@ fn row(entry: &Value) -> Option<Row> {
     (entry["label"] != Value::Null && !is_lost).then(|| Row {
         name: text(&entry["label"]),
         color,
+        colors: Vec::new(),
         chosen,
         count: entry["count"].as_u64(),
         opacity: number("opacity").map(|o| o.clamp(0.0, 1.0)),
@@ -124,13 +150,15 @@ mod tests {
             "node_icon": {"title": "kind", "kind": "categorical"},
             "blocks": [{"side": "edge", "title": "way", "entries": [{"label": "b", "count": 3, "look": {"width": 4}}]}],
         });
-        let found = read(&legend).unwrap_or_default();
+        let found = read(&legend, &Value::Null).unwrap_or_default();
         let [kind, way] = &found.keys[..] else { panic!("{found:?}") };
         let row = &kind.entries[0];
         assert_eq!((row.color, row.size, row.opacity), (Some([0, 255, 0]), Some(16.0), Some(0.5)));
         assert_eq!((&row.signs, &kind.lines), (&vec![1], &vec!["inner".to_owned()]));
         assert_eq!((kind.signs.len(), kind.signs[0].0), (1, Place::TopRight));
-        assert!(way.edges && !kind.edges && way.entries[0].color.is_none());
+        assert!(
+            way.side == Side::Edges && kind.side == Side::Nodes && way.entries[0].color.is_none()
+        );
         assert_eq!((way.entries[0].width, way.entries[0].count), (Some(4.0), Some(3)));
         assert!(found.scales.is_empty(), "the icon has rows: {:?}", found.scales);
     }
@@ -145,7 +173,7 @@ mod tests {
             "node_size": {"title": "degree", "min": 1, "max": 9}, "edge_size": {"title": "w", "min": 0.5, "max": 2},
             "node_icon": {"title": "kind", "kind": "none"},
         });
-        let found = read(&legend).unwrap_or_default();
+        let found = read(&legend, &Value::Null).unwrap_or_default();
         let row = |name: &str, color, count| Row {
             name: name.to_owned(),
             color: Some(color),
@@ -154,16 +182,40 @@ mod tests {
         };
         let entries = vec![row("a", [255, 0, 0], Some(7)), row("4", [0, 0, 128], None)];
         assert_eq!(
-            (&found.keys[0].entries, found.keys[0].more, found.keys[0].edges),
-            (&entries, 2, false)
+            (&found.keys[0].entries, found.keys[0].more, found.keys[0].side),
+            (&entries, 2, Side::Nodes)
         );
         let ramp = (vec![[0; 3], [255; 3]], "0.25".to_owned(), "1.23e7".to_owned());
-        assert_eq!((found.keys[1].ramp.as_ref(), found.keys[1].edges), (Some(&ramp), true));
+        assert_eq!((found.keys[1].ramp.as_ref(), found.keys[1].side), (Some(&ramp), Side::Edges));
         assert_eq!(found.scales, ["Size: degree", "Width: w 0.5–2", "Icon: kind"]);
-        assert_eq!(read(&json!({"node_color": null})), None);
+        assert_eq!(read(&json!({"node_color": null}), &Value::Null), None);
         assert_eq!(
             (short(0.0), short(3.0), short(0.001234), short(999.96)),
             ("0".into(), "3".into(), "0.001234".into(), "1000".into())
         );
+    }
+
+    #[test]
+    fn collections_are_the_first_rows() {
+        let message = json!({"collections": [
+            {"id": "a", "name": "Left", "swatches": ["#ff0000"], "match_count": 2},
+            {"id": "b", "name": "Many", "swatches": ["#00ff00", "#0000ff"], "match_count": null}],
+            "background": []});
+        let legend = json!({"node_color": {"title": "kind", "entries": [{"label": "x", "color": "#111111"}]}});
+        let found = read(&legend, &message).unwrap_or_default();
+        assert_eq!((found.keys.len(), found.keys[0].side), (2, Side::Elements));
+        let rows = &found.keys[0].entries;
+        assert_eq!(
+            (rows[0].name.as_str(), rows[0].color, rows[0].count),
+            ("Left", Some([255, 0, 0]), Some(2))
+        );
+        assert_eq!(
+            (rows[1].colors.len(), rows[1].count, rows[2].name.as_str()),
+            (2, None, "Everything else")
+        );
+        let none = json!({"collections": [], "background": []});
+        assert_eq!(read(&json!({"node_color": null}), &none), None);
+        let only = json!({"collections": [], "background": ["#333333"]});
+        assert_eq!(read(&Value::Null, &only).map(|l| l.keys[0].entries.len()), Some(1));
     }
 }
