@@ -79,7 +79,7 @@ function start({ stage, surface }: Surfaces): void {
   // Nobody looks at it before the first picture.
   void import('./testhook.ts').then((hook) => hook.installHook(viewer));
   if (params.dataset === '' || params.session === '') store.phase.value = 'missing';
-  else if (needsSplash()) void import('./state/splash.ts').then((all) => all.splash(viewer.api));
+  else if (needsSplash()) void import('./panels/splash.tsx').then((all) => all.splash(viewer.api));
   else viewer.link.open();
 }
 

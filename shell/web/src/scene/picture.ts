@@ -264,7 +264,7 @@ export class Picture {
     return this.camera.view.scale / this.fitScale;
   }
 
-  private get sizes(): SizeRule {
+  get sizes(): SizeRule {
     const { data, look, zoom } = this;
     const screen = Math.min(1.15, Math.max(0.6, Math.sqrt(Math.min(this.size.w, this.size.h) / 780)));
     const scale = look.pointSize * screen * Math.max(1e-3, zoom) ** 0.55;
