@@ -9,4 +9,5 @@ import './marks.mjs';
 import './bound.mjs';
 import './bound-2.mjs';
 import './states.mjs';
+import './quiet.mjs';
 import './selection.mjs';
