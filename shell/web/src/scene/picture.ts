@@ -77,7 +77,7 @@ export class Picture {
   private dim = 0;
   private dimGoal = 0;
   private dimAt = 0;
-  private version = 0;
+  version = 0;
   private tweenStart = 0;
   private tweenMs = 100;
   private lastFrameAt = 0;

@@ -25,7 +25,7 @@ export const SCALES = [1, 2, 4, 8] as const;
 export function isAsShown(wish: Wish): boolean {
   const { format, legend, names, transparent, title } = wish;
   const isPlain = !legend && !transparent && title.trim() === '';
-  return format === 'png' && isPlain && names === store.params.showLabels;
+  return format === 'png' && isPlain && names === store.params.showLabels && !store.still.value;
 }
 
 /** The address of the server's picture of what this page shows: its view, look and own filters. */

@@ -123,6 +123,9 @@ export const instruments = signal<typeof import('../document/instruments.tsx') |
 /** How many elements are visible where some are hidden; null where none is known to be. */
 export const shown = signal<{ nodes: number; edges: number } | null>(null);
 
+/** Whether the server's picture stands in for the page's own. */
+export const still = signal(false);
+
 /** Whether the list of keys is open. */
 export const keysShown = signal(false);
 

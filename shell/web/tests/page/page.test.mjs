@@ -9,5 +9,4 @@ import './marks.mjs';
 import './bound.mjs';
 import './bound-2.mjs';
 import './states.mjs';
-import './quiet.mjs';
 import './selection.mjs';
