@@ -18,7 +18,8 @@ def generated(alice, folder, kind, *options):
 
 # Of the tests of the panels these are run by the gate, which has a minute for the whole page; all of them by
 # `scripts/long.sh page`. Collections have a file of their own there.
-GATE = ["a filter hides nodes", "what cannot be read", "a brush is drawn", "what an expression", "selected: dark"]
+GATE = ["a filter hides nodes", "what cannot be read", "a brush is drawn", "what an expression", "selected: dark",
+        "an ordinary graph leaves", "without WebGL 2"]
 
 
 def suite(server, alice, tmp_path, name, only=()):

@@ -40,17 +40,18 @@ function followSize(stage: HTMLElement, viewer: Viewer): void {
   resize();
 }
 
-function start({ stage, surface }: Surfaces): void {
-  let viewer: Viewer;
+/** The viewer, which shows the server's pictures where the browser cannot draw. */
+async function makeViewer({ stage, surface }: Surfaces): Promise<Viewer> {
+  const make = (): Viewer => new Viewer(surface, stage, still);
   try {
-    viewer = new Viewer(surface, stage, still);
+    return make();
   } catch (error) {
-    console.error(error);
-    store.phase.value = 'failed';
-    const why = error instanceof Error ? error.message : '';
-    store.detail.value = `${why} A current browser with hardware acceleration is needed.`;
-    return;
+    return (await import('./still/still.tsx')).withoutGl(surface, make, error);
   }
+}
+
+async function start({ stage, surface }: Surfaces): Promise<void> {
+  const viewer = await makeViewer({ stage, surface });
   act.setViewer(viewer);
   effect(() => {
     if (store.phase.value !== 'ready' || store.more.peek()) return;
@@ -79,8 +80,14 @@ function start({ stage, surface }: Surfaces): void {
   // Nobody looks at it before the first picture.
   void import('./testhook.ts').then((hook) => hook.installHook(viewer));
   if (params.dataset === '' || params.session === '') store.phase.value = 'missing';
-  else if (needsSplash()) void import('./state/splash.ts').then((all) => all.splash(viewer.api));
+  else if (needsSplash()) void import('./panels/splash.tsx').then((all) => all.splash(viewer.api));
   else viewer.link.open();
+}
+
+function failed(error: unknown): void {
+  console.error(error);
+  store.phase.value = 'failed';
+  store.detail.value = error instanceof Error ? error.message : String(error);
 }
 
 addEventListener('resize', () => {
@@ -95,4 +102,4 @@ watchPictures(document);
 applyMetadata(null, '');
 
 const root = document.getElementById('app');
-if (root) render(<App start={start} />, root);
+if (root) render(<App start={(surfaces) => start(surfaces).catch(failed)} />, root);

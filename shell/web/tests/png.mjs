@@ -1,7 +1,7 @@
 // Reads a PNG as the browser writes its screenshots: eight bits a channel, colour with or without alpha, not
 // interlaced.
 
-import { inflateSync } from 'node:zlib';
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 const SIGNATURE_BYTES = 8;
 /** Length, name and checksum of a chunk. */
@@ -61,4 +61,22 @@ function unfiltered(raw, rowBytes, height, channels) {
     }
   }
   return out;
+}
+
+/** A PNG of one colour. */
+export function plainPng(w, h, rgb) {
+  const chunk = (name, body) => {
+    const named = Buffer.concat([Buffer.from(name, 'latin1'), body]);
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(body.length);
+    sum.writeUInt32BE(crc32(named));
+    return Buffer.concat([length, named, sum]);
+  };
+  const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
+  head.writeUInt32BE(w, 0);
+  head.writeUInt32BE(h, 4);
+  const row = Buffer.from([0, ...Array(w).fill(rgb).flat()]);
+  const rows = deflateSync(Buffer.concat(Array(h).fill(row)));
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  return Buffer.concat([signature, chunk('IHDR', head), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))]);
 }

@@ -44,7 +44,7 @@ export function zoom(viewer: Viewer, value: unknown): void {
     throw new Error(`zoom is ${shown(value)}; it takes a number above 0, of which 1 shows everything.`);
   }
   picture.camera.take();
-  picture.camera.set({ ...picture.camera.view, scale: picture.fitScale * level });
+  picture.camera.set({ ...picture.camera.view, scale: picture.camera.within(picture.fitScale * level) });
   viewer.refresh();
 }
 

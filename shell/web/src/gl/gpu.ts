@@ -185,6 +185,8 @@ export class InkTarget {
     const { gl } = this;
     gl.activeTexture(gl.TEXTURE0 + unit);
     gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    // Until edges are drawn there is none, and nothing is read from it.
+    if (!this.texture) return;
     // Pixel on pixel there is nothing to interpolate.
     const filter = this.w === gl.drawingBufferWidth ? gl.NEAREST : gl.LINEAR;
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, filter);

@@ -142,7 +142,10 @@ export class Renderer {
   bending: EdgeBending | null = null;
   /** Colours of edges as they are drawn, of all that there are. */
   shade = (rgba: Uint8Array): Uint8Array => rgba;
-  /** The browser gave a lost context back. */
+  /** Makes what is used in place of a context of the browser, which has none that will do. */
+  static instead: (() => WebGL2RenderingContext) | null = null;
+  /** The browser took the context, or gave it back. */
+  onLost: () => void = () => undefined;
   onRestored: () => void = () => undefined;
   /** Where the colours of the edges at their destinations begin in their table; 0 without such. */
   private farColors = 0;
@@ -178,18 +181,17 @@ export class Renderer {
     const canvas = document.createElement('canvas');
     canvas.id = 'picture';
     canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
+    canvas.addEventListener('webglcontextlost', () => this.onLost());
     canvas.addEventListener('webglcontextrestored', () => this.onRestored());
     return canvas;
   }
 
   private makeContext(): WebGL2RenderingContext {
-    const gl = this.canvas.getContext('webgl2', {
+    const gl = Renderer.instead?.() ?? this.canvas.getContext('webgl2', {
       alpha: !this.opaque,
       antialias: false,
       depth: false,
       stencil: false,
-      premultipliedAlpha: true,
-      preserveDrawingBuffer: false,
       powerPreference: 'high-performance',
     });
     if (!gl) throw new GlError('This browser has no WebGL 2.');

@@ -1,5 +1,6 @@
 import { toGraph } from '../scene/camera.ts';
 import { afar } from '../state/afar.ts';
+import { SLACK } from '../scene/pick.ts';
 import { edgeAt } from '../scene/pick-edge.ts';
 import { inSpace, space } from '../state/space.ts';
 import { clearSelection, selecting } from '../state/selecting.ts';
@@ -42,6 +43,7 @@ export class PointerInput {
     private readonly surface: HTMLElement,
     private readonly viewer: Viewer,
   ) {
+    void import('../scene/zoom-ends.ts').then((all) => all.endZoom(viewer.picture));
     surface.addEventListener('pointerdown', (e) => this.onDown(e));
     surface.addEventListener('pointermove', (e) => this.onMove(e));
     surface.addEventListener('pointerup', (e) => this.onUp(e));
@@ -224,8 +226,11 @@ export class PointerInput {
     // Browsers report a pinch on a touch pad as a wheel with Ctrl, in small steps.
     const step = event.ctrlKey ? WHEEL_STEP * 6 : WHEEL_STEP;
     const delta = Math.max(-400, Math.min(400, event.deltaY * unit));
-    const { picture } = this.viewer;
-    picture.camera.zoom(picture.size, p.x, p.y, Math.exp(-delta * step));
+    const { picture, focus } = this.viewer;
+    // A node under the pointer stays where it is; were it the point of the disc, the middle would go away.
+    const [x, y] = picture.project(focus.hovered) ?? [NaN, NaN];
+    const over = Math.hypot(x - p.x, y - p.y) <= Math.max(SLACK, picture.radius(focus.hovered));
+    picture.camera.zoom(picture.size, over ? x : p.x, over ? y : p.y, Math.exp(-delta * step));
     picture.touched(performance.now());
     this.viewer.refresh();
     this.hoverSoon(p);

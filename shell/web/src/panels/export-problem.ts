@@ -26,7 +26,7 @@ export function emptiness(): string {
 
 /** A sentence about a format, and what to do. */
 function told(kind: string, what: string, remedy: string): string {
-  return `Format ${kind}: ${what}. ${remedy} ${HERE}`;
+  return `Format ${kind}: ${what}. ${remedy}${store.still.value ? '' : ` ${HERE}`}`;
 }
 
 /** What failed, of what, and what to do about it. */

@@ -20,7 +20,7 @@ function Center(props: {
 }
 
 /** Three nodes that breathe, while there is nothing else to see. */
-function Pulse(): JSX.Element {
+export function Pulse(): JSX.Element {
   return (
     <svg class="pulse" viewBox="0 0 64 40" aria-hidden="true">
       <path d="M14 28 32 12 50 26M14 28l36-2" />
@@ -28,25 +28,6 @@ function Pulse(): JSX.Element {
       <circle cx="32" cy="12" r="5" />
       <circle cx="50" cy="26" r="4" />
     </svg>
-  );
-}
-
-function Splash(): JSX.Element {
-  const graph = store.awaited.value;
-  const name = graph?.name ?? '';
-  const title = store.params.pageTitle?.replace(/\{\{\s*name\s*\}\}/g, name);
-  return (
-    <div class="center" id="splash">
-      <Pulse />
-      <h2>{title || name || 'A graph is waiting'}</h2>
-      {title && name !== '' && title !== name && <p class="what">{name}</p>}
-      {graph?.description && <p class="what">{graph.description}</p>}
-      {graph?.counts && <p id="awaited">{graph.counts}</p>}
-      <button type="button" class="button primary big" onClick={act.connect}>
-        <icons.Play />
-        Show the graph
-      </button>
-    </div>
   );
 }
 
@@ -80,11 +61,12 @@ function missingText(): string {
 /** What the stage says when it has no graph to show. */
 export function StageState(): JSX.Element | null {
   const detail = store.detail.value;
+  const Splash = store.splash.value;
   switch (store.phase.value) {
     case 'ready':
       return null;
     case 'splash':
-      return <Splash />;
+      return Splash && <Splash />;
     case 'connecting':
       return store.link.value === 'reconnecting' || store.retryIn.value > 2000 ? (
         <Loading title="The server does not answer" text="Trying again…" />

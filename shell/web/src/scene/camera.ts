@@ -30,9 +30,6 @@ export interface Size {
   h: number;
 }
 
-export const SCALE_MIN = 1e-12;
-export const SCALE_MAX = 1e12;
-
 export function toScreen(view: View, size: Size, x: number, y: number): [number, number] {
   return [size.w / 2 + (x - view.cx) * view.scale, size.h / 2 - (y - view.cy) * view.scale];
 }
@@ -44,7 +41,7 @@ export function toGraph(view: View, size: Size, px: number, py: number): [number
 /** Zooms by `factor` so that the graph point under the pixel stays under it. */
 export function zoomAt(view: View, size: Size, px: number, py: number, factor: number): View {
   const [gx, gy] = toGraph(view, size, px, py);
-  const scale = Math.min(SCALE_MAX, Math.max(SCALE_MIN, view.scale * factor));
+  const scale = view.scale * factor;
   return { scale, cx: gx - (px - size.w / 2) / scale, cy: gy + (py - size.h / 2) / scale };
 }
 
@@ -59,7 +56,7 @@ export function fitBox(box: Box, free: Rect, size: Size): View {
   const h = box.maxY - box.minY;
   // One node, or several on one spot: any scale shows them, so take one that is easy to leave.
   const scale = Math.min(free.w / Math.max(w, 1e-9), free.h / Math.max(h, 1e-9));
-  const usable = w <= 0 && h <= 0 ? 1 : Math.min(SCALE_MAX, Math.max(SCALE_MIN, scale));
+  const usable = w <= 0 && h <= 0 ? 1 : scale;
   const gx = (box.minX + box.maxX) / 2;
   const gy = (box.minY + box.maxY) / 2;
   return {

@@ -75,7 +75,7 @@ export class Picture {
   /** Highlights of many nodes so far. */
   private lights = 0;
   private readonly dimming: Dimming;
-  private version = 0;
+  version = 0;
   private tweenStart = 0;
   private tweenMs = 100;
   private lastFrameAt = 0;
@@ -263,7 +263,7 @@ export class Picture {
     return this.camera.view.scale / this.fitScale;
   }
 
-  private get sizes(): SizeRule {
+  get sizes(): SizeRule {
     const { data, look, zoom } = this;
     const screen = Math.min(1.15, Math.max(0.6, Math.sqrt(Math.min(this.size.w, this.size.h) / 780)));
     const scale = look.pointSize * screen * Math.max(1e-3, zoom) ** 0.55;

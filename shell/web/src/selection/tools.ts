@@ -249,6 +249,8 @@ export class SelectionTools {
     const least = (of: number[]): number => of.reduce((a, b) => Math.min(a, b));
     const most = (of: number[]): number => of.reduce((a, b) => Math.max(a, b));
     const box = { minX: least(xs), maxX: most(xs), minY: least(ys), maxY: most(ys) };
+    // One place has no box to show; it is gone to as a search does.
+    if (box.minX === box.maxX && box.minY === box.maxY) return viewer.flyTo(this.selection.nodes(1)[0]);
     const margin = 0.12 * Math.min(size.w, size.h);
     const free = { x: margin, y: margin, w: size.w - 2 * margin, h: size.h - 2 * margin };
     camera.take();

@@ -18,6 +18,8 @@ export class CameraControl {
   following = true;
   /** The way between two views; without it, before the first picture, the camera jumps. */
   flight: typeof flight | null = null;
+  /** The least and the largest scale of those who ask for a scale. */
+  ends: (asked: number) => [number, number] = () => [0, Infinity];
   private placed = false;
   private target: View | null = null;
   private move: Move | null = null;
@@ -64,11 +66,19 @@ export class CameraControl {
 
   zoom(size: Size, px: number, py: number, factor: number): void {
     this.take();
-    this.view = zoomAt(this.view, size, px, py, factor);
+    const { scale } = this.view;
+    this.view = zoomAt(this.view, size, px, py, this.within(scale * factor) / scale);
+  }
+
+  /** The nearest scale between the ends; a view that is beyond one, as the layout shrank, may stay there. */
+  within(scale: number, from = this.view.scale): number {
+    const [low, high] = this.ends(scale);
+    return Math.min(Math.max(scale, Math.min(low, from)), Math.max(high, from));
   }
 
   /** Glides to a view; far ones along a path that zooms out first. */
-  fly(to: View, size: Size, now: number): void {
+  fly(view: View, size: Size, now: number): void {
+    const to = { ...view, scale: this.within(view.scale) };
     this.target = null;
     if (this.still || !this.placed || !this.flight) {
       this.set(to);

@@ -26,16 +26,20 @@ export const SCALES = [1, 2, 4, 8] as const;
 export function isAsShown(wish: Wish): boolean {
   const { format, legend, names, transparent, title } = wish;
   const isPlain = !legend && !transparent && title.trim() === '';
-  return format === 'png' && isPlain && names === store.params.showLabels;
+  return format === 'png' && isPlain && names === store.params.showLabels && !store.still.value;
 }
 
 /** Letters of an address that numbers of selected nodes may take. */
 const SELECTED_LETTERS_MAX = 6_000;
 
+/** What stood out last, and its text: addresses are asked for in every frame. */
+let known: { of: ReadonlySet<number> | null; text: string } = { of: null, text: '' };
+
 /** What stands out, as addresses have it; null for nothing, and for what no address can hold. */
 function selectedOf({ picture }: Viewer): string | null {
-  const { emphasized } = picture;
-  const text = emphasized ? ranges(emphasized) : '';
+  const of = picture.emphasized;
+  if (of !== known.of) known = { of, text: of ? ranges(of) : '' };
+  const { text } = known;
   return text.length > 0 && text.length <= SELECTED_LETTERS_MAX ? text : null;
 }
 

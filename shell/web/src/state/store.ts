@@ -41,13 +41,6 @@ export interface Hit {
   id: string;
 }
 
-export interface Awaited {
-  name: string;
-  description: string;
-  /** How much there is, in words; empty when nobody knows yet. */
-  counts: string;
-}
-
 export const params = parseParams(location.search, location.hash);
 
 export const phase = signal<Phase>('connecting');
@@ -63,8 +56,8 @@ export const steers = signal(true);
 /** Whether the page only watches: its user is signed in, and a site that nobody named shows it in a frame. */
 export const framed = signal(false);
 
-/** What waits behind the splash, as far as the server tells. */
-export const awaited = signal<Awaited | null>(null);
+/** What waits for a click before the graph is loaded. */
+export const splash = signal<(() => JSX.Element) | null>(null);
 
 export const graphName = signal('');
 export const graphDescription = signal('');
@@ -129,6 +122,9 @@ export const more = signal<typeof import('../panels/more.tsx') | null>(null);
 export const instruments = signal<typeof import('../document/instruments.tsx') | null>(null);
 /** How many elements are visible where some are hidden; null where none is known to be. */
 export const shown = signal<{ nodes: number; edges: number } | null>(null);
+
+/** Whether the server's picture stands in for the page's own. */
+export const still = signal(false);
 
 /** Whether the list of keys is open. */
 export const keysShown = signal(false);

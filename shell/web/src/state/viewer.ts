@@ -24,6 +24,9 @@ import { forgetSelection } from './selecting.ts';
 import * as store from './store.ts';
 import { currentTheme, applyMetadata, type Theme } from './theme.ts';
 
+/** How long a browser that took WebGL away is waited for. */
+const LOST_MS = 3000;
+
 /** Joins session, picture and panels: the only writer of the store. */
 export class Viewer {
   readonly picture: Picture;
@@ -104,16 +107,24 @@ export class Viewer {
       if (!document.hidden) this.refresh();
     });
     addEventListener('online', () => this.link.retryNow());
-    this.picture.renderer.onRestored = () => {
+    const { renderer } = this.picture;
+    renderer.onRestored = () => {
       this.picture.restore();
       this.refresh();
     };
+    renderer.onLost = () => setTimeout(() => void this.standIn(), LOST_MS);
     // Names drawn before their font had come are drawn anew.
     document.fonts?.addEventListener('loadingdone', () => {
       this.picture.widths.forget();
       this.picture.renderer.marks.forgetLetters();
       this.relabel();
     });
+  }
+
+  /** Shows the server's picture where the browser has not given back what it draws with. */
+  private async standIn(): Promise<void> {
+    if (!this.picture.renderer.gl.isContextLost()) return;
+    (await import('../still/still.tsx')).showStill(this);
   }
 
   // ---- messages -------------------------------------------------------------------------------

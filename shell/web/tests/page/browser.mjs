@@ -16,6 +16,9 @@ const FLAGS = [
 /** How Chromium is started; `CHROMIUM` names another executable. */
 export const START = { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS };
 
+/** What WebGL and the device report: warnings to the browser, and faults to us. */
+export const OF_WEBGL = /WebGL|\bGL[_ ]/;
+
 /** How long a test waits before it takes something to hang; how far below it stays decides nothing. */
 export const HANG_MS = 120_000;
 
@@ -41,7 +44,8 @@ export async function open(browser, base, query, options = {}) {
   await before?.(page);
   const complaints = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    const text = message.text();
+    if (message.type() === 'error' || OF_WEBGL.test(text)) complaints.push(text);
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => {

@@ -5,11 +5,12 @@
 // (hundreds of edges from one node to each of two others), `PAGE_LARGE` (a community graph of many thousand
 // nodes) and `PAGE_EMPTY`.
 
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { HANG_MS, launch, open } from './browser.mjs';
+import { HANG_MS, OF_WEBGL, launch, open } from './browser.mjs';
 
 export const isMock = !process.env.PAGE_URL;
 export const GRAPH = process.env.PAGE_GRAPH ?? 'community-2000-6000';
@@ -43,7 +44,7 @@ export function newSession() {
   return `page-${process.pid}-${sessions}`;
 }
 
-/** Opens the page, runs the test on it and closes it, whatever happens. */
+/** Opens the page, runs the test on it and closes it, whatever happens. WebGL may have nothing to report. */
 export async function withPage(query, options, run) {
   const opened = await open(shared.browser, shared.base, `${query}&splashAfter=False`, options);
   let timer;
@@ -51,7 +52,9 @@ export async function withPage(query, options, run) {
     timer = setTimeout(() => fail(new Error('the page did not answer in time')), HANG_MS);
   });
   try {
-    return await Promise.race([run(opened.page, opened), late]);
+    const result = await Promise.race([run(opened.page, opened), late]);
+    assert.deepEqual(opened.complaints.filter((text) => OF_WEBGL.test(text)), []);
+    return result;
   } finally {
     clearTimeout(timer);
     await opened.context.close();

@@ -40,21 +40,23 @@ test('the wheel keeps the point under the cursor, dragging pans 1:1, fit shows e
     await settle(page);
     const zoomed = await project(page, 5);
     assert.ok(Math.hypot(zoomed[0] - mx, zoomed[1] - my) < 4, `${zoomed} is near ${mx},${my}`);
-    const other = await page.evaluate(
-      ([x, y]) => {
-        const { view, size } = window.__viewer.doc;
-        return [view.cx + (x - size.w / 2) / view.scale, view.cy - (y - size.h / 2) / view.scale];
-      },
-      [20, 20],
-    );
-    await page.mouse.move(box.x + 20, box.y + 20);
+    // A place without a node, which would stay instead.
+    const { spot, other } = await page.evaluate(() => {
+      const { view, size } = window.__viewer.doc;
+      let x = 20;
+      while (window.__viewer.nodeAt(x, 20) >= 0) x += 5;
+      const graph = [view.cx + (x - size.w / 2) / view.scale, view.cy - (20 - size.h / 2) / view.scale];
+      return { spot: [x, 20], other: graph };
+    });
+    await page.mouse.move(box.x + spot[0], box.y + spot[1]);
+    await page.waitForFunction(() => window.__viewer.doc.hovered < 0);
     await page.mouse.wheel(0, -400);
     await settle(page);
     const same = await page.evaluate(([gx, gy]) => {
       const { view, size } = window.__viewer.doc;
       return [size.w / 2 + (gx - view.cx) * view.scale, size.h / 2 - (gy - view.cy) * view.scale];
     }, other);
-    assert.ok(Math.hypot(same[0] - 20, same[1] - 20) < 1, `${same}`);
+    assert.ok(Math.hypot(same[0] - spot[0], same[1] - spot[1]) < 1, `${same}`);
     const still = await project(page, 5);
     await page.keyboard.press('ArrowDown');
     await settle(page);
@@ -72,6 +74,66 @@ test('the wheel keeps the point under the cursor, dragging pans 1:1, fit shows e
       return { inside: at.filter(ok).length, nodes: at.length };
     });
     assert.ok(inside >= 0.99 * nodes, `${inside} of ${nodes}`);
+  });
+});
+
+test('zooming in ends over a node that stays in sight, zooming out with the graph in sight', async () => {
+  await withPage(`dataset=${SPARSE}&play=0&test=1`, {}, async (page) => {
+    await settle(page);
+    const { lone } = await loneNode(page);
+    const box = await page.locator('#surface').boundingBox();
+    // Beside its middle: the node stays, and not the point of its disc.
+    await page.mouse.move(box.x + lone.at[0] + 2, box.y + lone.at[1] + 1);
+    await page.waitForFunction((i) => window.__viewer.doc.hovered === i, lone.i);
+    const turn = async (dy) => {
+      for (let k = 0; k < 60; k += 1) await page.mouse.wheel(0, dy);
+      await settle(page);
+      return page.evaluate(() => window.__viewer.doc.view.scale);
+    };
+    const end = await turn(-400);
+    const at = await project(page, lone.i);
+    assert.ok(Math.hypot(at[0] - lone.at[0], at[1] - lone.at[1]) < 2, `${at} from ${lone.at}`);
+    const shot = await pixels(page);
+    assert.ok(shot.at(at[0], at[1]).some((channel) => channel > 60), 'the node is drawn');
+    const zoom = end / (await page.evaluate(() => window.__viewer.doc.fitScale));
+    assert.ok(zoom > 300 && zoom < 10_000, `zoom ${zoom}`);
+    assert.ok(Math.abs((await turn(-400)) / end - 1) < 1e-9, 'it was the end');
+    for (const act of ['+', '+']) await page.keyboard.press(act);
+    await page.click('.zoom [aria-label="Zoom in"]');
+    await settle(page);
+    assert.ok(Math.abs((await page.evaluate(() => window.__viewer.doc.view.scale)) / end - 1) < 1e-9);
+    await page.mouse.move(box.x + lone.at[0], box.y + lone.at[1]);
+    await turn(400);
+    const { long, inside } = await page.evaluate(() => {
+      const v = window.__viewer;
+      const all = Array.from({ length: v.counts.nodes }, (_, i) => v.project(i));
+      const sides = [0, 1].map((c) => all.map((place) => place[c]));
+      const [w, h] = sides.map((side) => Math.max(...side) - Math.min(...side));
+      const { size } = v.doc;
+      const isIn = ([x, y]) => x > 0 && y > 0 && x < size.w && y < size.h;
+      return { long: Math.max(w, h), inside: all.every(isIn) };
+    });
+    assert.ok(inside && long > 8 && long < 60, `${long} px, ${inside}`);
+  });
+});
+
+test('one selected node, or the part that an address asks for, is shown no nearer than the end', async () => {
+  const query = `dataset=${SPARSE}&play=0&test=1`;
+  const zoomOf = (page) => page.evaluate(() => window.__viewer.doc.view.scale / window.__viewer.doc.fitScale);
+  await withPage(`${query}&left=0&right=1e-9&bottom=0&top=1e-9`, {}, async (page) => {
+    await settle(page);
+    await page.waitForFunction(() => window.__viewer.doc.view.scale / window.__viewer.doc.fitScale < 10_000);
+    await page.keyboard.press('f');
+    await settle(page);
+    const { lone } = await loneNode(page);
+    const box = await page.locator('#surface').boundingBox();
+    await page.keyboard.down('Shift');
+    await page.mouse.click(box.x + lone.at[0], box.y + lone.at[1]);
+    await page.keyboard.up('Shift');
+    await page.click('#selection button[title="Show all that is selected"]');
+    await settle(page);
+    const zoom = await zoomOf(page);
+    assert.ok(zoom > 1 && zoom < 100, `${zoom}`);
   });
 });
 

@@ -1,4 +1,5 @@
-// The panels of the shared document in a real browser; the same rules as for page.test.mjs.
+// The panels of the shared document, the console and the server's picture in a real browser; the same rules
+// as for page.test.mjs.
 
 import './filters.mjs';
 import './histograms.mjs';
@@ -12,3 +13,5 @@ import './afar.mjs';
 import './collapse.mjs';
 import './space.mjs';
 import './first-picture.mjs';
+import './quiet.mjs';
+import './still.mjs';
