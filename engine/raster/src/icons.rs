@@ -61,6 +61,8 @@ struct Item<'a> {
     at: [f32; 2],
     r: f32,
     alpha: f32,
+    /// What is left of its colours, in that of the background.
+    left: f32,
     /// The colour of the disc below.
     disc: [f32; 3],
     /// That of the background.
@@ -116,13 +118,16 @@ fn item<'a>(
     let off = if is_edge { spot.radius + badge } else { spot.radius * 0.92 };
     let back = sheet.back[0];
     let (disc, alpha) = if is_edge {
-        (back, sheet.canvas.drawing.left_of_edge(spot.node))
+        (back, 1.0)
     } else {
         let [r, g, b, a] = sheet.canvas.colors[spot.node as usize];
-        let left = sheet.canvas.drawing.left_of_node(spot.node);
-        ([r, g, b], a * left * sheet.settings.look.point_opacity as f32)
+        ([r, g, b], a * sheet.settings.look.point_opacity as f32)
     };
+    let drawing = sheet.canvas.drawing;
+    let left =
+        if is_edge { drawing.left_of_edge(spot.node) } else { drawing.left_of_node(spot.node) };
     Some(Item {
+        left,
         look,
         entry,
         is_edge,
@@ -154,7 +159,8 @@ impl Spot {
         let Self { is_edge, alpha, disc, back, .. } = *self;
         let at = [0, 1].map(|c| self.at[c] + side[c] * self.radius * 0.92);
         let r = look.bounded(self.place, if is_badge { badge } else { self.radius });
-        let item = Item { look, entry, is_edge, is_badge, at, r, alpha, disc, back };
+        let left = 1.0;
+        let item = Item { look, entry, is_edge, is_badge, at, r, alpha, left, disc, back };
         item.back(marks);
         item.front(marks);
     }
@@ -179,13 +185,18 @@ impl Look {
 }
 
 impl Item<'_> {
-    fn plate(&self, r: f32, color: [f32; 4]) -> Mark {
-        let rect = [self.at[0] - r, self.at[1] - r, 2.0 * r, 2.0 * r];
-        Mark::Plate { rect, radius: r, color: rgb(color), opacity: color[3] * self.alpha }
+    /// A colour, as faint as the item is.
+    fn faint(&self, color: [f32; 4]) -> [f32; 3] {
+        [0, 1, 2].map(|c| self.back[c] + (color[c] - self.back[c]) * self.left)
     }
 
-    fn shape(&self, path: Path, [r, g, b, a]: [f32; 4], is_cut: bool) -> Mark {
-        let paint = Paint { color: [r, g, b], opacity: a * self.alpha };
+    fn plate(&self, r: f32, color: [f32; 4]) -> Mark {
+        let rect = [self.at[0] - r, self.at[1] - r, 2.0 * r, 2.0 * r];
+        Mark::Plate { rect, radius: r, color: self.faint(color), opacity: color[3] * self.alpha }
+    }
+
+    fn shape(&self, path: Path, color: [f32; 4], is_cut: bool) -> Mark {
+        let paint = Paint { color: self.faint(color), opacity: color[3] * self.alpha };
         Mark::Shape(Shape { path, paint, disc: is_cut.then_some((self.at, self.r)) })
     }
 
@@ -235,7 +246,7 @@ impl Item<'_> {
                 let ([x, y], r) = (self.at, self.r);
                 let rect = [x - r, y - r, 2.0 * r, 2.0 * r];
                 let opacity = under[3] * self.alpha;
-                Mark::Plate { rect, radius: 0.0, color: rgb(under), opacity }
+                Mark::Plate { rect, radius: 0.0, color: self.faint(under), opacity }
             });
         }
         let style = if look.front_style.is_empty() { &look.style } else { &look.front_style };

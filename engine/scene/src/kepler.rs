@@ -109,6 +109,12 @@ impl<'a> Layer<'a> {
         field["name"].as_str().or_else(|| field.as_str()).filter(|name| !name.is_empty())
     }
 
+    /// The column whose values have the usual colours, which are bound plainly.
+    fn plain_color(&self) -> Option<&'a str> {
+        let has_own = !self.config["visConfig"]["colorRange"]["colors"][0].is_null();
+        self.field("colorField").filter(|_| self.is_ordinal() && !has_own)
+    }
+
     /// Colours by its column, or the one colour of a layer without.
     fn color(&self, graph_type: &str, any: Option<&str>) -> Option<Value> {
         let head = |attribute: &str, variation: &str| {
@@ -235,7 +241,9 @@ fn shown(layer: &Layer<'_>, datasets: &[Value], sides: &mut [Side<'_>; 2]) -> Ve
     let mut told = Vec::new();
     let key = if is_node { "/bindings/node" } else { "/bindings/source" };
     let any = side.encodings.pointer(key).and_then(Value::as_str).map(str::to_owned);
-    if let Some(encoding) = layer.color(side.words[1], any.as_deref()) {
+    if let Some(field) = layer.plain_color() {
+        side.bind("color", field);
+    } else if let Some(encoding) = layer.color(side.words[1], any.as_deref()) {
         side.color(encoding);
     }
     if let Some(field) = layer.field("sizeField").or_else(|| layer.field("radiusField")) {
@@ -391,7 +399,7 @@ mod tests {
         });
         let (_, edge, said) = of(kepler, json!({}), json!({"source": "s", "destination": "d"}));
         assert_eq!(edge["bindings"]["edge_size"], "w");
-        assert_eq!(edge["complex"]["default"]["edgeColorEncoding"]["variation"], "categorical");
+        assert_eq!(edge["bindings"]["edge_color"], "kind");
         let parts = [
             "\"flows\" (arc): edges end at their nodes: places from foreign",
             "\"flows\" (arc): thickness has no counterpart",

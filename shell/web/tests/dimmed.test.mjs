@@ -15,7 +15,7 @@ const COLORS = { a: '#3b82f6', b: '#ef4444', c: '#22c55e', d: '#eab308', e: '#a8
 const BACK = [17, 17, 17];
 /** What is left of what is not selected; and how far apart kinds of ink, and page and server, may be. */
 const LEFT = 0.22;
-const APART = 0.15;
+const APART = 0.03;
 const SAME = 0.02;
 
 /** 900 nodes on a grid: five kinds with an icon, the first with a badge, and one kind of plain discs. */
@@ -137,8 +137,10 @@ async function ofServer() {
   ]);
   assert.equal(answer.status(), 200);
   await page.waitForFunction(() => !document.querySelector('#export-dialog'));
-  const { w, h, data } = decodePng(await answer.body());
-  return { w, h, data };
+  // What a page saves as a file is not kept for whoever drives it.
+  const again = await fetch(answer.url(), { headers: server.headers });
+  assert.equal(again.status, 200);
+  return decodePng(Buffer.from(await again.arrayBuffer()));
 }
 
 const selected = () =>
@@ -147,7 +149,7 @@ const all = Array.from({ length: SIDE * SIDE }, (_, i) => i);
 const inPicture = (i) => nodes[i].at[0] > 260 && nodes[i].at[0] < 1330 && nodes[i].at[1] < 560;
 
 /** Looks at the page and at the server's picture before and after an act that selects `isChosen`. */
-async function compares(act, isChosen, { byServer = true } = {}) {
+async function compares(act, isChosen, { byServer = true, keeps = 0.97 } = {}) {
   await page.keyboard.press('Escape');
   await page.mouse.move(2, 450);
   await settle(page);
@@ -166,7 +168,7 @@ async function compares(act, isChosen, { byServer = true } = {}) {
   }
   const kept = chosen.reduce((sum, i) => sum + ink(dark, around(nodes[i].at, 0.4 * nodes[i].r)), 0);
   const had = chosen.reduce((sum, i) => sum + ink(shot, around(nodes[i].at, 0.4 * nodes[i].r)), 0);
-  assert.ok(kept > 0.97 * had, `what is selected keeps ${(kept / had).toFixed(3)}`);
+  assert.ok(kept > keeps * had, `what is selected keeps ${(kept / had).toFixed(3)}`);
   if (drawn) {
     const darker = await ofServer();
     const there = leftOf(drawn, darker, others);
@@ -210,7 +212,8 @@ test('a lasso dims discs, icons, badges and names alike, here and on the server'
 
 test('so does a click on the legend', async (t) => {
   const act = async () => {
-    await page.locator('.legend li', { hasText: /^a\b/ }).locator('button').first().click();
+    const name = page.locator('.name', { hasText: /^a$/ });
+    await page.locator('.legend li', { has: name }).locator('button').first().click();
     await until(async () => (await selected()) === all.filter((i) => kindOf(i) === 'a').length);
     await page.mouse.move(2, 450);
   };
@@ -228,6 +231,7 @@ test('and the pointer over a node', async (t) => {
     await page.mouse.move(box.x + nodes[hub].at[0], box.y + nodes[hub].at[1]);
     await page.waitForSelector('.card');
   };
+  // A card may cover a part of one of the three.
   const isNear = (i) => Math.abs(i - hub) <= near;
-  t.diagnostic(JSON.stringify(await compares(act, isNear, { byServer: false })));
+  t.diagnostic(JSON.stringify(await compares(act, isNear, { byServer: false, keeps: 0.85 })));
 });

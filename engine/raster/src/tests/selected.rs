@@ -90,8 +90,7 @@ fn icons_are_as_faint_as_their_discs() {
     let (plain, some) = (with(None), with(Some(&nodes)));
     assert_eq!(strength(&some, middle(0)), strength(&plain, middle(0)));
     let left = strength(&some, middle(1)) / strength(&plain, middle(1));
-    // A plate of that opacity over a disc that is as faint.
-    assert!((0.2..0.45).contains(&left), "the icon keeps {left}");
+    assert!((left - DIMMED).abs() < 0.02, "the icon keeps {left}");
 }
 
 #[test]

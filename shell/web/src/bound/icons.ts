@@ -1,6 +1,6 @@
 import { TextWidths } from '../gl/glyph-atlas.ts';
 import { Marks, type TextInk } from '../gl/marks.ts';
-import { luminance, parseColor, type Rgb } from '../scene/color.ts';
+import { css, isLight, mix, parseColor, type Rgb } from '../scene/color.ts';
 import type { Picture } from '../scene/picture.ts';
 import { PLACE, type Entry, type IconLayer } from './icon-frame.ts';
 import { Files, ICON_FONT, paintSprite, type Painting } from './pictures.ts';
@@ -42,6 +42,8 @@ interface Item {
   y: number;
   r: number;
   alpha: number;
+  /** What is left of its colours, in that of the background. */
+  left: number;
   /** The colour of the disc below. */
   disc: Rgb;
 }
@@ -115,39 +117,39 @@ export class Icons {
     const bytes = data.nodeColor?.subarray(4 * spot.index, 4 * spot.index + 4);
     const disc = isEdge || !bytes ? backdrop.center : { r: bytes[0], g: bytes[1], b: bytes[2], a: 1 };
     const shown = isEdge || !bytes ? 1 : (bytes[3] / 255) * look.pointOpacity;
-    const kept = this.picture[isEdge ? 'leftOfEdge' : 'left'](spot.index);
+    const left = this.picture[isEdge ? 'leftOfEdge' : 'left'](spot.index);
     const r = isBadge ? badge : Math.min(spot.r, most / 2);
-    return { layer, entry, x: spot.x + sx * off, y: spot.y + sy * off, r, alpha: shown * kept, disc };
+    return { layer, entry, x: spot.x + sx * off, y: spot.y + sy * off, r, alpha: shown, left, disc };
   }
 
   /** The plate behind an icon, and its border. */
-  private back({ layer, entry, x, y, r, alpha, disc }: Item): void {
+  private back({ layer, entry, x, y, r, alpha, left, disc }: Item): void {
     const { look } = layer;
+    const { center } = this.picture.backdrop;
     const isBadge = layer.place !== PLACE.ICON && layer.place !== PLACE.COVER;
-    const needsPlate = isBadge || layer.axis === 'edge';
+    // A faint picture has the background below it.
+    const needsPlate = isBadge || layer.axis === 'edge' || (left < 1 && (entry.flag ?? entry.image));
     const own = parseColor(entry.bg ?? null);
-    const color = own ?? (needsPlate ? this.picture.backdrop.center : null);
-    const rim = isBadge ? 1 : 0;
+    const color = own ?? (needsPlate ? center : null);
     if (color && !isPaintedPlate(look.bg_style)) {
       // A badge keeps off the disc by a rim in the colour of the background.
-      if (rim > 0) {
-        const { center } = this.picture.backdrop;
-        const out = r + rim;
+      if (isBadge) {
+        const out = r + 1;
         this.glyphs.plate(x - out, y - out, 2 * out, 2 * out, out, center, alpha);
       }
       const plain = own ?? (isBadge ? disc : color);
-      this.glyphs.plate(x - r, y - r, 2 * r, 2 * r, r, plain, alpha);
+      this.glyphs.plate(x - r, y - r, 2 * r, 2 * r, r, mix(center, plain, left), alpha);
     }
     const { border } = look;
     if (border && border.stroke === 'solid' && border.width > 0) {
       const line = parseColor(entry.border_color ?? null) ?? this.inkOn(color ?? disc);
       const width = Math.min(border.width, 0.5 * r);
-      this.glyphs.ring(x, y, r - width / 2, width, 0, { ...line, a: line.a * alpha });
+      this.glyphs.ring(x, y, r - width / 2, width, 0, { ...mix(center, line, left), a: line.a * alpha });
     }
   }
 
   private inkOn(color: Rgb): Rgb {
-    return luminance(color) > 0.3 ? DARK_INK : LIGHT_INK;
+    return isLight(color) ? DARK_INK : LIGHT_INK;
   }
 
   /** The colour below the letters of an item. */
@@ -162,15 +164,15 @@ export class Icons {
 
   /** Whatever has colours of its own, or mixes with what is below. */
   private sprite(item: Item): void {
-    const { layer, entry, r, alpha } = item;
+    const { layer, entry, r, alpha, left } = item;
     const { look } = layer;
     const painted = isPainted(item);
     const address = entry.image ?? '';
     const drawn = look.border && look.border.stroke !== 'solid' ? look.border : undefined;
     if (!painted && !entry.flag && !address && !entry.bg_image && !drawn) return;
     const letters = painted && (entry.glyph || entry.text);
-    const under = look.blend || isPaintedPlate(look.bg_style) ? this.cssOf(this.ground(item)) : null;
-    const ink = this.cssOf(this.ink(item));
+    const under = look.blend || isPaintedPlate(look.bg_style) ? css(this.ground(item)) : null;
+    const ink = css(this.ink(item));
     const width = drawn ? Math.min(0.5, drawn.width / r) : 0;
     const key = [
       JSON.stringify([look.shape, look.blend, look.style, look.bg_style, look.fg_style, drawn?.stroke]),
@@ -203,11 +205,7 @@ export class Icons {
       };
       return paintSprite(painting);
     };
-    this.sprites.add(key, draw, item, alpha);
-  }
-
-  private cssOf({ r, g, b, a }: Rgb): string {
-    return `rgba(${Math.round(r)},${Math.round(g)},${Math.round(b)},${a})`;
+    this.sprites.add(key, draw, item, alpha * left);
   }
 
   private painted(entry: Entry, color: string): Painting['letters'] {
@@ -247,9 +245,9 @@ export class Icons {
     const box = this.boxOf(widths, text);
     const size = sizeFor(box, r, isBadge ? FILL.badge : FILL.icon);
     if (!entry.glyph && size < TEXT_MIN) return;
-    const color = this.ink(item);
-    const css = this.cssOf(color);
-    const ink: TextInk = { text: color, halo: color, haloPx: 0, css: { text: css, halo: css } };
+    const color = mix(this.picture.backdrop.center, this.ink(item), item.left);
+    const word = css(color);
+    const ink: TextInk = { text: color, halo: color, haloPx: 0, css: { text: word, halo: word } };
     const at = { text, x: x - box.x * size, y: y - box.y * size, size, weight: 400, opacity: alpha };
     (entry.glyph ? this.glyphs : this.texts).text(at, ink);
   }
