@@ -335,7 +335,6 @@ mod tests {
             ("legend=maybe", "legend", "true or false"),
             ("bundle=2", "bundle", "true or false"),
             ("superGraph=far", "superGraph", "true or false"),
-            ("selected=", "selected", "0-117,130"),
             ("selected=3-2", "selected", "0-117,130"),
             ("selected=1,two", "selected", "0-117,130"),
             (&format!("title={}", "t".repeat(201)), "title", "200 letters"),

@@ -58,7 +58,8 @@ function Sign({ of, swatch }: { of: ColorKey; swatch: Swatch }): JSX.Element {
   const background = swatches.length > 1 ? fill(swatches) : plain;
   const isRich = of.swatches.some((other) => other.shown);
   if (Drawn && isRich) return <Drawn of={of} swatch={swatch} color={background} />;
-  return <i class={of.of === 'edges' ? 'line' : undefined} style={{ background }} />;
+  const kind = { nodes: undefined, edges: 'line', elements: 'rest' }[of.of];
+  return <i class={kind} style={{ background }} />;
 }
 
 /** The meaning of one side's colours, or of another column; each can be folded and unfolded by itself. */
