@@ -70,6 +70,8 @@ export class LabelLayer {
   private sources: LabelSource[] = [];
   private shown = new Map<number, Shown>();
   private last = 0;
+  /** What was highlighted when names were chosen last. */
+  private lit: LayerInput['lit'] = null;
   private extra: LabelSource | null = null;
   /** Names of nodes in view that are not among the most important of the whole graph. */
   private near: LabelSource[] = [];
@@ -162,7 +164,10 @@ export class LabelLayer {
 
   /** Chooses the labels anew. */
   choose(input: LayerInput): void {
-    const before = [...this.shown.values()].filter((label) => !label.leaving);
+    // What was shown because it was highlighted has no precedence when it is not.
+    const keeps = input.lit === this.lit;
+    this.lit = input.lit;
+    const before = [...this.shown.values()].filter((label) => keeps && !label.leaving);
     const placed = placeLabels({
       candidates: this.candidates(input),
       width: input.size.w,
