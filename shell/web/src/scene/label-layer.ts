@@ -72,6 +72,8 @@ export class LabelLayer {
   private last = 0;
   /** What was highlighted when names were chosen last. */
   private lit: LayerInput['lit'] = null;
+  /** What was shown when nothing was highlighted. */
+  private plain: Shown[] = [];
   private extra: LabelSource | null = null;
   /** Names of nodes in view that are not among the most important of the whole graph. */
   private near: LabelSource[] = [];
@@ -164,10 +166,11 @@ export class LabelLayer {
 
   /** Chooses the labels anew. */
   choose(input: LayerInput): void {
-    // What was shown because it was highlighted has no precedence when it is not.
-    const keeps = input.lit === this.lit;
+    // When something else is highlighted, or nothing, names go back to where they were without.
+    const now = [...this.shown.values()].filter((label) => !label.leaving);
+    if (!this.lit) this.plain = now;
+    const before = input.lit === this.lit ? now : this.plain;
     this.lit = input.lit;
-    const before = [...this.shown.values()].filter((label) => keeps && !label.leaving);
     const placed = placeLabels({
       candidates: this.candidates(input),
       width: input.size.w,
