@@ -29,6 +29,13 @@ PEERS = {
     "bfs": ("networkit", "igraph", "scipy"),
 }
 SOURCES = 8
+# Graphs that communities are searched on: folder, and what `graphlume generate` is told.
+GRAPHS = {
+    "R-MAT 16": ("rmat16", "rmat", "--scale", "16"),
+    "R-MAT 18": ("rmat18", "rmat", "--scale", "18"),
+    "LFR 100,000": ("lfr100k", "lfr", "--nodes", "100000"),
+    "planted partition 100,000": ("sbm100k", "sbm", "--nodes", "100000"),
+}
 
 
 def simple(path, directed):
@@ -197,6 +204,11 @@ def engine(args, task, graph, threads, extra=(), columns=True):
 
 def compare(args, publish):
     """Engine and peers in turn; the figure is CPU seconds of the best run of each process."""
+    publish(table(args, rounds(args)), args.out)
+
+
+def rounds(args):
+    """{who: [facts of each round]}: engine and peers in turn, each run a process of its own."""
     rows = {}
     with tempfile.TemporaryDirectory() as tmp:
         args.reference = None
@@ -210,7 +222,46 @@ def compare(args, publish):
                 rows.setdefault(name, []).append(engine(args, args.task, args.graph, threads))
             for name in PEERS[args.task]:
                 rows.setdefault(name, []).append(run_peer(args, name))
-    publish(table(args, rows), args.out)
+    return rows
+
+
+def made(args, name):
+    """The edges of a graph of GRAPHS, made when missing."""
+    folder, *kind = GRAPHS[name]
+    path = Path(args.graphs) / folder / "edges.parquet"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([args.bin, "generate", *kind, "--out", str(path)], check=True, capture_output=True)
+    return path
+
+
+def each_graph(args, publish):
+    """The task on every graph of GRAPHS, a table each, and one line a graph at the end."""
+    lines = []
+    for name in GRAPHS:
+        args.graph = made(args, name)
+        rows = rounds(args)
+        publish(table(args, rows), args.out)
+        lines.append(f"| {name} | {' | '.join(short(rows, PEERS[args.task]))} |")
+    heads = ["graph", "graphlume, 1 thread: CPU ms", "modularity",
+             *(f"{peer}: CPU ms, times ours (least and most), modularity" for peer in PEERS[args.task])]
+    publish([f"### {args.task} on {len(GRAPHS)} graphs", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *lines],
+            args.out)
+
+
+def short(rows, peers):
+    """The cells of a graph: ours, then each peer's."""
+    base = rows["graphlume, 1 thread"]
+    cells = [f"{1e3 * statistics.median(r['cpu_seconds'] for r in base):.1f}", f"{base[-1]['modularity']:.4f}"]
+    for name in peers:
+        pairs = [(r, b) for r, b in zip(rows[name], base) if "cpu_seconds" in r]
+        if not pairs:
+            cells.append(str(rows[name][0].get("error")))
+            continue
+        times = [r["cpu_seconds"] / b["cpu_seconds"] for r, b in pairs]
+        cells.append(f"{1e3 * statistics.median(r['cpu_seconds'] for r, _ in pairs):.1f}, {statistics.median(times):.2f} "
+                     f"({min(times):.2f} to {max(times):.2f}), {pairs[-1][0]['modularity']:.4f}")
+    return cells
 
 
 def run_peer(args, name):

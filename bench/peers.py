@@ -4,6 +4,7 @@
     peers.py fa2 --bin graphlume --graph edges.parquet [--rounds 3] [--iterations 20] [--out table.md]
     peers.py csv --bin graphlume --graph edges.csv
     peers.py pagerank --bin graphlume --graph edges.parquet      also louvain, wcc, bfs
+    peers.py louvain --bin graphlume [--graphs FOLDER]           without --graph on four graphs, made when missing
     peers.py sweep --bin graphlume --graphs FOLDER               ns an arc over R-MAT sizes, no peers
     peers.py calls --bin graphlume --graph small.parquet,other.parquet    what one call costs
     peers.py quality --bin graphlume --graph edges.parquet --iterations 300
@@ -268,7 +269,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("task", choices=["fa2", "csv", "quality", "sweep", "calls", *analytics.TASKS])
     p.add_argument("--graph", help="edge table; several with commas between for calls")
-    p.add_argument("--graphs", default="graphs", help="folder of the graphs of the sweep, made when missing")
+    p.add_argument("--graphs", default="graphs", help="folder of the graphs of sweep and louvain, made when missing")
     p.add_argument("--scale-max", type=int, default=20, help="largest R-MAT scale of the sweep")
     p.add_argument("--threads", type=int, default=2, help="threads of the peers")
     p.add_argument("--repeat", type=int, default=3, help="runs in each process, of which the best counts")
@@ -288,6 +289,8 @@ def main():
     args.iterations = args.curve[0]
     if args.task == "sweep":
         return analytics.sweep(args, publish)
+    if args.task == "louvain" and not args.graph:
+        return analytics.each_graph(args, publish)
     if not args.graph:
         p.error("--graph is needed")
     if args.task == "calls":
