@@ -34,13 +34,14 @@ stage "what the tests need"
 need_checks
 
 if wanted lints; then
-    stage "formatting, licences, the page's types, PTX as compiled from the sources"
+    stage "formatting, licences, the page's types, PTX as compiled from the sources, published figures"
     cargo fmt --all --check
     licences
     # The fuzzers are a workspace of their own: a lock file that is behind is said here, and not when somebody fuzzes.
     cargo tree --locked --quiet --manifest-path tests/fuzz/Cargo.toml >/dev/null
     (cd shell/web && node_modules && npm run --silent check)
     scripts/ptx --check
+    "$VENV/bin/python" bench/published.py --check
     "$VENV/bin/python" -m pytest -q -p no:cacheprovider --basetemp "$records/scripts" tests/bench tests/scripts
 fi
 
