@@ -19,15 +19,19 @@ TASKS = {
     "pagerank": "alpha 0.85, until the ranks change by less than 1e-6 in total (L1); nodes without out-edges spread "
                 "their rank over all; from a graph in memory to ranks of all nodes. igraph goes to a smaller error.",
     "louvain": "undirected, unweighted; from a graph in memory to a community of every node. Modularity by one code.",
+    "leiden": "undirected, unweighted, for modularity; each with the number of iterations that it takes by default (graphlume, igraph and "
+              "leidenalg 2, NetworKit 3); from a graph in memory to a community of every node. Modularity by one code.",
     "wcc": "undirected; from a graph in memory to the component of every node.",
     "bfs": "undirected, from 8 hashed nodes; distances, and for graphlume predecessors too.",
 }
 PEERS = {
     "pagerank": ("networkit", "igraph", "scipy"),
     "louvain": ("networkit", "igraph"),
+    "leiden": ("networkit", "igraph", "leidenalg"),
     "wcc": ("networkit", "igraph", "scipy"),
     "bfs": ("networkit", "igraph", "scipy"),
 }
+COMMUNITIES = ("louvain", "leiden")
 SOURCES = 8
 # Graphs that communities are searched on: folder, and what `graphlume generate` is told.
 GRAPHS = {
@@ -97,7 +101,7 @@ def build(name, n, u, v, directed, threads):
         nk.setNumberOfThreads(threads)
         edges = (u.astype(np.uint64), v.astype(np.uint64))
         return nk.GraphFromCoo((np.ones(len(u)), edges), n=n, weighted=False, directed=directed)
-    if name == "igraph":
+    if name in ("igraph", "leidenalg"):
         import igraph
 
         return igraph.Graph(n=n, edges=np.stack([u, v], 1), directed=directed)
@@ -124,16 +128,27 @@ def call(task, name, n, u, v, threads, h64):
         if task == "louvain":
             run = lambda: nk.community.PLM(g, refine=False).run().getPartition()
             return run, lambda p: ({}, np.array(p.getVector()))
+        if task == "leiden":
+            run = lambda: nk.community.ParallelLeiden(g).run().getPartition()
+            return run, lambda p: ({}, np.array(p.getVector()))
         if task == "wcc":
             run = lambda: nk.components.ParallelConnectedComponents(g, False).run()
             return run, lambda c: ({"groups": c.numberOfComponents()}, None)
         sources = hashed_sources(n, u, v, h64)
         return lambda: [nk.distance.BFS(g, int(s), False).run() for s in sources], lambda r: ({}, None)
+    if name == "leidenalg":
+        import leidenalg
+
+        run = lambda: leidenalg.find_partition(g, leidenalg.ModularityVertexPartition, seed=1).membership
+        return run, lambda r: ({}, np.array(r))
     if name == "igraph":
         if task == "pagerank":
             return lambda: g.pagerank(damping=0.85), lambda r: ({}, np.array(r))
         if task == "louvain":
             return lambda: g.community_multilevel().membership, lambda r: ({}, np.array(r))
+        if task == "leiden":
+            run = lambda: g.community_leiden(objective_function="modularity").membership
+            return run, lambda r: ({}, np.array(r))
         if task == "wcc":
             return lambda: g.connected_components(mode="weak"), lambda c: ({"groups": len(c)}, None)
         sources = hashed_sources(n, u, v, h64)
@@ -168,7 +183,7 @@ def peer(args, h64):
 
 def judge(task, n, u, v, column, reference):
     """Quality by one code for all."""
-    if task == "louvain":
+    if task in COMMUNITIES:
         return {"modularity": round(float(modularity(n, u, v, column)), 4), "groups": int(len(np.unique(column)))}
     if task == "pagerank":
         exact = np.load(reference) if reference else power(n, u, v, 1e-13)()[0]
@@ -178,8 +193,29 @@ def judge(task, n, u, v, column, reference):
     return {}
 
 
+def computed(args, name, graph, threads, params=()):
+    """An algorithm by `graphlume compute`, for those without a task: what one run more on the loaded graph takes."""
+    from large_figures import ran
+    import pyarrow.parquet as pq
+
+    with tempfile.TemporaryDirectory() as tmp:
+        out = Path(tmp) / "out.parquet"
+        command = [args.bin, "compute", name, graph, "--library", "igraph", "--backend", "cpu", "--timings", "--threads", threads,
+                   "--out", out, *(word for p in params for word in ("--param", p)), "--repeat"]
+        least, (cpu, peak, said) = ran([*command, 1])[0], ran([*command, args.repeat + 3])
+        facts = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
+        table = pq.read_table(out)
+    n, u, v = simple(graph, False)
+    column = np.zeros(n)
+    column[table.column(0).to_numpy().astype(np.int64)] = table.column(1).to_numpy()
+    return {"seconds": facts["run_s"], "cpu_seconds": (cpu - least) / (args.repeat + 2), "nodes": facts["nodes"],
+            "edges": facts["edges"], "peak_bytes": peak, **judge(name.removeprefix("community_"), n, u, v, column, None)}
+
+
 def engine(args, task, graph, threads, extra=(), columns=True):
     """One `graphlume bench` run: the best repeat, and all that its report says."""
+    if task == "leiden":
+        return computed(args, "community_leiden", graph, threads, ['objective_function="modularity"'])
     with tempfile.TemporaryDirectory() as tmp:
         out = Path(tmp) / "out.json"
         command = [args.bin, "bench", "--task", task, "--edges", str(graph), "--out", str(out), "--threads",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Graphlume's readers and their peers on the same files, in the same minutes.
 
-    ingest.py --bin graphlume [--data FOLDER] [--rounds 3] [--tasks ints,csv,parquet,jsonl] [--out table.md]
+    ingest.py --bin graphlume [--data FOLDER] [--rounds 3] [--tasks ints,csv,parquet,jsonl,orc,xlsx] [--out table.md]
 
 | task | file |
 |---|---|
@@ -9,6 +9,8 @@
 | csv | CSV of six columns, 1,048,576 rows: R-MAT, scale 16, with time, amount, kind and name |
 | parquet | the same table, written by pyarrow with its defaults |
 | jsonl | the same table, one record a line |
+| orc | the same table, written by pyarrow with its defaults |
+| xlsx | its first 131,072 rows, written by XlsxWriter |
 
 Every run is a process of its own, and engine and peers alternate. Each process reads the file several times and its
 best counts: CPU seconds, user and system, of all threads. Peak memory is that of the process while it reads, without
@@ -25,14 +27,19 @@ import tempfile
 import time
 from pathlib import Path
 
-TASKS = ("ints", "csv", "parquet", "jsonl")
+TASKS = ("ints", "csv", "parquet", "jsonl", "orc", "xlsx")
+SHEET_ROWS = 131_072
+# What the others have no reader for.
+PEERS = {"orc": ("pandas", "pyarrow"), "xlsx": ("polars", "pandas", "openpyxl")}
+# What has no setting for threads.
+ONE_THREAD = ("pandas", "openpyxl")
 
 
 def make_files(binary, folder):
     """The files of all tasks, made when missing."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {"ints": folder / "ints.csv", "csv": folder / "edges.csv", "parquet": folder / "edges.parquet",
-             "jsonl": folder / "edges.jsonl"}
+             "jsonl": folder / "edges.jsonl", "orc": folder / "edges.orc", "xlsx": folder / "edges.xlsx"}
     make = lambda out, scale, *more: subprocess.run([binary, "generate", "rmat", "--scale", str(scale), "--out", out, *more],
                                                     check=True, capture_output=True)
     if not files["ints"].exists():
@@ -48,7 +55,23 @@ def make_files(binary, folder):
         import pandas as pd
 
         pd.read_csv(files["csv"]).to_json(files["jsonl"], orient="records", lines=True)
+    if not files["orc"].exists():
+        import pyarrow.csv
+        import pyarrow.orc
+
+        pyarrow.orc.write_table(pyarrow.csv.read_csv(files["csv"]), files["orc"])
+    if not files["xlsx"].exists():
+        import pandas as pd
+
+        pd.read_csv(files["csv"], nrows=SHEET_ROWS).to_excel(files["xlsx"], index=False, engine="xlsxwriter")
     return files
+
+
+def sheet(path):
+    """The cells of a workbook's first sheet, by openpyxl alone."""
+    import openpyxl
+
+    return list(openpyxl.load_workbook(path, read_only=True).active.iter_rows(values_only=True))
 
 
 def readers(task):
@@ -68,6 +91,12 @@ def readers(task):
     if task == "jsonl":
         return {"polars": pl.read_ndjson, "pandas": lambda p: pd.read_json(p, lines=True), "pyarrow": pa.json.read_json,
                 "duckdb": duck("read_json")}
+    if task == "orc":
+        import pyarrow.orc
+
+        return {"pandas": pd.read_orc, "pyarrow": pa.orc.read_table}
+    if task == "xlsx":
+        return {"polars": pl.read_excel, "pandas": pd.read_excel, "openpyxl": sheet}
     return {"polars": pl.read_csv, "pandas": lambda p: pd.read_csv(p, engine="c"), "pyarrow": pa.csv.read_csv,
             "duckdb": duck("read_csv")}
 
@@ -121,15 +150,20 @@ def run_peer(args, name, path, threads, task):
     return json.loads(r.stdout.strip().splitlines()[-1])
 
 
-def compare(args, task, path):
+def rounds(args, task, path, counts=(1, 2)):
+    """{(who, threads): [a run of each round]}: engine and peers in turn."""
     rows = {}
-    peers = ["polars", "pandas", "pyarrow", "duckdb"]
     for _ in range(args.rounds):
-        for threads in (1, 2):
+        for threads in counts:
             rows.setdefault(("graphlume", threads), []).append(engine(args, path, threads))
-            for name in peers:
-                if (name, threads) != ("pandas", 2):
+            for name in PEERS.get(task, ("polars", "pandas", "pyarrow", "duckdb")):
+                if threads == 1 or name not in ONE_THREAD:
                     rows.setdefault((name, threads), []).append(run_peer(args, name, path, threads, task))
+    return rows
+
+
+def compare(args, task, path):
+    rows = rounds(args, task, path)
     size = path.stat().st_size
     ours = {t: statistics.median(r["cpu"] for r in rows["graphlume", t]) for t in (1, 2)}
     table = rows["graphlume", 1][0]["table"]

@@ -3,8 +3,8 @@
 
     peers.py fa2 --bin graphlume --graph edges.parquet [--rounds 3] [--iterations 20] [--out table.md]
     peers.py csv --bin graphlume --graph edges.csv
-    peers.py pagerank --bin graphlume --graph edges.parquet      also louvain, wcc, bfs
-    peers.py louvain --bin graphlume [--graphs FOLDER]           without --graph on four graphs, made when missing
+    peers.py pagerank --bin graphlume --graph edges.parquet      also wcc, bfs
+    peers.py louvain --bin graphlume [--graphs FOLDER]           also leiden; without --graph on four graphs, made when missing
     peers.py sweep --bin graphlume --graphs FOLDER               ns an arc over R-MAT sizes, no peers
     peers.py calls --bin graphlume --graph small.parquet,other.parquet    what one call costs
     peers.py quality --bin graphlume --graph edges.parquet --iterations 300
@@ -129,16 +129,20 @@ def engine(args, task, threads, start="random", iterations=None, params=()):
         return row
 
 
-def compare_quality(args):
-    """Exact forces against the approximation from the same start, and against our own start."""
+def quality_rows(args):
+    """Quality of exact forces, of the approximation from the same start, and from our own start."""
     args.quality = True
     variants = {
         "exact forces, random start": ("random", ["barnes_hut_optimize=false"]),
         "graphlume, random start": ("random", []),
         "graphlume, own start": ("placed", []),
     }
-    rows = {name: engine(args, "fa2", 0, start, args.iterations, params)["quality"]
+    return {name: engine(args, "fa2", 0, start, args.iterations, params)["quality"]
             for name, (start, params) in variants.items()}
+
+
+def compare_quality(args):
+    rows = quality_rows(args)
     exact = rows["exact forces, random start"]
     lines = [f"### layout quality on {Path(args.graph).parent.name} after {args.iterations} iterations", "",
              f"| layout | {' | '.join(exact)} |", "|---|" + "---|" * len(exact)]
@@ -228,7 +232,8 @@ def run_peer(args, name):
     return json.loads(r.stdout.strip().splitlines()[-1])
 
 
-def compare(args):
+def rounds(args):
+    """{who: [seconds of each round]}: engine and peers in turn."""
     rows = {}
     add = lambda name, row: rows.setdefault(name, []).append(row)
     for _ in range(args.rounds):
@@ -246,6 +251,11 @@ def compare(args):
             add("graphlume, 1 thread", engine(args, "csv", 1))
             for name in ("pandas", "pyarrow"):
                 add(name, run_peer(args, name))
+    return rows
+
+
+def compare(args):
+    rows = rounds(args)
     base = statistics.median(r["cpu_seconds"] for r in rows["graphlume, 1 thread"])
     load = " ".join(f"{x:.1f}" for x in os.getloadavg())
     unit = "iteration" if args.task == "fa2" else "file"
@@ -269,7 +279,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("task", choices=["fa2", "csv", "quality", "sweep", "calls", *analytics.TASKS])
     p.add_argument("--graph", help="edge table; several with commas between for calls")
-    p.add_argument("--graphs", default="graphs", help="folder of the graphs of sweep and louvain, made when missing")
+    p.add_argument("--graphs", default="graphs", help="folder of the graphs of sweep, louvain and leiden, made when missing")
     p.add_argument("--scale-max", type=int, default=20, help="largest R-MAT scale of the sweep")
     p.add_argument("--threads", type=int, default=2, help="threads of the peers")
     p.add_argument("--repeat", type=int, default=3, help="runs in each process, of which the best counts")
@@ -289,7 +299,7 @@ def main():
     args.iterations = args.curve[0]
     if args.task == "sweep":
         return analytics.sweep(args, publish)
-    if args.task == "louvain" and not args.graph:
+    if args.task in analytics.COMMUNITIES and not args.graph:
         return analytics.each_graph(args, publish)
     if not args.graph:
         p.error("--graph is needed")

@@ -36,7 +36,8 @@ def peer_text(name, peer):
     if "ratio" not in peer:
         return f"{name}: {peer['error']}"
     spread = f" ({times(peer['least'])} to {times(peer['most'])})" if peer["rounds"] > 1 else ""
-    return f"{name} {times(peer['ratio'])} times{spread}{quality(peer)}"
+    part = f", {peer['part']['name']} {times(peer['part']['ratio'])} times" if "part" in peer else ""
+    return f"{name} {times(peer['ratio'])} times{spread}{part}{quality(peer)}"
 
 
 def machine_text(machine):

@@ -5,6 +5,7 @@
     queries.py http   --bin graphlume --graph edges.parquet      through the remote endpoint, 1 and 8 clients
     queries.py filter --bin graphlume --graph edges.parquet      two predicates on edges: polars, GFQL
     queries.py suite  --bin graphlume [--scales 20000,100000]    the reference's benchmark queries: its engines
+    queries.py social --bin graphlume [--scales 20000,100000]    nine questions in Cypher: Ladybug, an embedded graph database
 
 The engine's figures come from `graphlume bench --task query`, a process that holds the graph; peers hold theirs as
 well, and both are warm. Every round runs all sides in turn. Ratios are peer / engine. GFQL is the package
@@ -60,6 +61,11 @@ def load():
 
 # Hops inside the engine.
 
+def hop_queries(kinds, chosen):
+    """The sizes of what is within so many hops of each node, for each (direction, hops)."""
+    return [{"name": f"{d} {k}", "shape": True, "gfql": [node(id=v), edge(k, d), node()]} for d, k in kinds for v in chosen]
+
+
 def hops(args):
     import pyarrow.parquet as pq
     lines = [f"### From one node, `shape`, inside the engine (load {load()}), microseconds", "",
@@ -70,8 +76,7 @@ def hops(args):
         nodes = np.union1d(ends["src"].to_numpy(), ends["dst"].to_numpy())
         chosen = [int(v) for v in np.random.default_rng(7).choice(nodes, args.sources)]
         kinds = [(direction, k) for direction in ("forward", "undirected") for k in (1, 2)]
-        asked = [{"name": f"{d} {k}", "shape": True, "gfql": [node(id=v), edge(k, d), node()]} for d, k in kinds for v in chosen]
-        rounds = [engine(args, path, asked, 3) for _ in range(args.rounds)]
+        rounds = [engine(args, path, hop_queries(kinds, chosen), 3) for _ in range(args.rounds)]
         for d, k in kinds:
             of = lambda q: [1e6 * r[f"{d} {k}"][q] for r in rounds]
             us = " | ".join(f"{statistics.median(of(q)):.0f}" for q in ("p50", "p90", "p99"))
@@ -110,39 +115,51 @@ def shape_request(dataset, token, query):
 
 
 def over_http(args):
+    lines = [f"### Through the remote endpoint, `shape` (load {load()}), milliseconds", "",
+             "| graph | edges | query | clients | requests a second | p50 | p90 | p99 |", "|---|---|---|---|---|---|---|---|"]
+    for path in map(Path, args.graph.split(",")):
+        for edges, name, clients, took, rate in http_runs(args, path):
+            p = [f"{np.quantile(took, q):.2f}" for q in (0.5, 0.9, 0.99)]
+            lines.append(f"| {path.parent.name} | {edges:,} | {name} | {clients} | {rate:,.0f} | {' | '.join(p)} |")
+    return lines
+
+
+def http_runs(args, path):
+    """(edges, query, clients, milliseconds of each request, requests a second) of 1 and 2 hops with 1 and 8 clients."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/e2e"))
     os.environ["GRAPHLUME_BIN"] = args.bin
     import pyarrow.parquet as pq
     from conftest import Server
-    lines = [f"### Through the remote endpoint, `shape` (load {load()}), milliseconds", "",
-             "| graph | edges | query | clients | requests a second | p50 | p90 | p99 |", "|---|---|---|---|---|---|---|---|"]
-    for path in map(Path, args.graph.split(",")):
-        src = pq.read_table(path, columns=["src"])["src"].to_numpy()
-        with tempfile.TemporaryDirectory() as tmp:
-            server = Server(Path(tmp) / "data").start()
-            api = server.api()
-            dataset = api.dataset([api.file(path.read_bytes(), "parquet")["file_id"]], edges={"source": "src", "destination": "dst"})
-            request = functools.partial(shape_request, dataset, api.session.headers["Authorization"])
-            rng = np.random.default_rng(11)
-            chosen = [int(v) for v in rng.choice(np.unique(src), args.sources)]
-            both = {"2 hops": [request([node(id=v), edge(2), node()]) for v in chosen],
-                    "1 hop": [request([node(id=v), edge(1), node()]) for v in chosen]}
-            for requests in both.values():
-                client(server.port, requests[:50], multiprocessing.SimpleQueue())
+    src = pq.read_table(path, columns=["src"])["src"].to_numpy()
+    with tempfile.TemporaryDirectory() as tmp:
+        server = Server(Path(tmp) / "data").start()
+        api = server.api()
+        dataset = api.dataset([api.file(path.read_bytes(), "parquet")["file_id"]], edges={"source": "src", "destination": "dst"})
+        request = functools.partial(shape_request, dataset, api.session.headers["Authorization"])
+        chosen = [int(v) for v in np.random.default_rng(11).choice(np.unique(src), args.sources)]
+        both = {"2 hops": [request([node(id=v), edge(2), node()]) for v in chosen],
+                "1 hop": [request([node(id=v), edge(1), node()]) for v in chosen]}
+        for requests in both.values():
+            client(server.port, requests[:50], multiprocessing.SimpleQueue())
+        try:
             for name, requests in both.items():
                 for clients in (1, 8):
-                    queue = multiprocessing.SimpleQueue()
-                    share = [requests[i:] + requests[:i] for i in range(0, len(requests), max(1, len(requests) // clients))][:clients]
-                    running = [multiprocessing.Process(target=client, args=(server.port, r, queue)) for r in share]
-                    begin = time.perf_counter()
-                    [p.start() for p in running]
-                    took = np.sort(np.concatenate([queue.get() for _ in running])) * 1e3
-                    rate = len(took) / (time.perf_counter() - begin)
-                    [p.join() for p in running]
-                    p = [f"{np.quantile(took, q):.2f}" for q in (0.5, 0.9, 0.99)]
-                    lines.append(f"| {path.parent.name} | {len(src):,} | {name} | {clients} | {rate:,.0f} | {' | '.join(p)} |")
+                    yield len(src), name, clients, *together(server.port, requests, clients)
+        finally:
             server.stop()
-    return lines
+
+
+def together(port, requests, clients):
+    """Milliseconds of each request in order of size, and requests a second, of clients that each send all requests."""
+    queue = multiprocessing.SimpleQueue()
+    share = [requests[i:] + requests[:i] for i in range(0, len(requests), max(1, len(requests) // clients))][:clients]
+    running = [multiprocessing.Process(target=client, args=(port, r, queue)) for r in share]
+    begin = time.perf_counter()
+    [p.start() for p in running]
+    took = np.sort(np.concatenate([queue.get() for _ in running])) * 1e3
+    rate = len(took) / (time.perf_counter() - begin)
+    [p.join() for p in running]
+    return took, rate
 
 
 def timed(work, rounds):
@@ -216,7 +233,7 @@ COMMANDS = {"hops": hops, "http": over_http, "filter": filters}
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=[*COMMANDS, "suite"])
+    p.add_argument("what", choices=[*COMMANDS, "suite", "social"])
     p.add_argument("--bin", required=True, help="the graphlume binary")
     p.add_argument("--graphs", help="folders with edges.parquet, with commas")
     p.add_argument("--graph", help="an edges.parquet, or some with commas")
@@ -228,6 +245,9 @@ def main():
     if args.what == "suite":
         import query_suite
         lines = query_suite.run(args, engine, load)
+    elif args.what == "social":
+        import social_peer
+        lines = social_peer.run(args, load)
     else:
         lines = COMMANDS[args.what](args)
     text = "\n".join(lines) + "\n"

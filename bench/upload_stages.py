@@ -39,6 +39,26 @@ def once(server, api, body, kind, session):
     return {"upload": t1 - t0, "open": t2 - t1, "first positions": t3 - t2, "total": t3 - t0}
 
 
+def measured(binary, scale, repeat, inputs=(("csv", True), ("csv", False), ("arrow", True))):
+    """(format, whether with attributes, bytes, seconds of the stages of each upload) of every input, after one that is not counted."""
+    os.environ["GRAPHLUME_BIN"] = binary
+    from conftest import Server
+
+    rows = []
+    with tempfile.TemporaryDirectory() as tmp:
+        server = Server(Path(tmp) / "data").start()
+        api = server.api()
+        for kind, attrs in inputs:
+            path = Path(tmp) / f"edges.{kind}"
+            subprocess.run([binary, "generate", "rmat", "--scale", str(scale), "--out", path, *(["--attrs"] if attrs else [])],
+                           check=True, capture_output=True)
+            body = path.read_bytes()
+            rows.append((kind, attrs, len(body), [once(server, api, body, kind, f"{kind}{int(attrs)}-{i}") for i in range(repeat + 1)][1:]))
+        print(server.output()[-1500:], file=sys.stderr)
+        server.stop()
+    return rows
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--bin", required=True)
@@ -46,22 +66,8 @@ def main():
     p.add_argument("--repeat", type=int, default=5)
     p.add_argument("--out")
     args = p.parse_args()
-    os.environ["GRAPHLUME_BIN"] = args.bin
-    from conftest import Server
-
-    rows = []
-    with tempfile.TemporaryDirectory() as tmp:
-        server = Server(Path(tmp) / "data").start()
-        api = server.api()
-        for kind, attrs in (("csv", True), ("csv", False), ("arrow", True)):
-            path = Path(tmp) / f"edges.{kind}"
-            subprocess.run([args.bin, "generate", "rmat", "--scale", str(args.scale), "--out", path,
-                            *(["--attrs"] if attrs else [])], check=True, capture_output=True)
-            body = path.read_bytes()
-            stages = [once(server, api, body, kind, f"{kind}{int(attrs)}-{i}") for i in range(args.repeat + 1)][1:]
-            rows.append((f"{kind}, {6 if attrs else 2} columns, {len(body) / 1e6:.0f} MB", stages))
-        print(server.output()[-1500:], file=sys.stderr)
-        server.stop()
+    rows = [(f"{kind}, {6 if attrs else 2} columns, {size / 1e6:.0f} MB", stages)
+            for kind, attrs, size, stages in measured(args.bin, args.scale, args.repeat)]
     names = list(rows[0][1][0])
     load = " ".join(f"{x:.1f}" for x in os.getloadavg())
     lines = [f"### upload to first positions, {16 << args.scale:,} edges (load {load}, median of {args.repeat}, seconds)", "",
