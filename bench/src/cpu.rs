@@ -127,10 +127,15 @@ pub(crate) fn label_facts(
 
 pub(crate) fn louvain(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let (topology, load_s) = graph(spec.edges, false)?;
-    let options = registry::louvain_options(&values(spec, "louvain")?)?;
+    // `rule=card` moves as a GPU does.
+    let (rule, params): (Vec<String>, Vec<String>) =
+        spec.params.iter().cloned().partition(|p| p == "rule=card");
+    let arcs = if rule.is_empty() { usize::MAX } else { communities::SUB_ROUNDS_ARCS };
+    let options =
+        registry::louvain_options(&values(&Spec { params: &params, ..spec.clone() }, "louvain")?)?;
     let cancel = CancelToken::new();
     let (found, took) =
-        repeat(spec, || Ok(communities::search(&topology, None, &options, &cancel)?))?;
+        repeat(spec, || Ok(communities::search_from(&topology, None, &options, arcs, &cancel)?))?;
     let mut result = facts(&topology, both_ways(&topology));
     result.insert("levels".to_owned(), found.levels.into());
     result.insert("visits".to_owned(), found.visits.into());

@@ -100,9 +100,10 @@ fn every_form_gives_the_columns_of_the_cpu_on_every_graph() {
     });
 }
 
-/// A graph that is large enough to come to the device has the same communities there as on the CPU.
+/// A graph that is large enough to come to the device has communities there that are as good as those of the CPU, which moves
+/// by a rule of its own.
 #[test]
-fn communities_of_the_device_are_those_of_the_cpu() {
+fn communities_of_the_device_are_as_good_as_those_of_the_cpu() {
     gpu_test(&["lv_fold_block"], |gpu| {
         let device = OneGraph { gpu: gpu.clone(), edges_min: 0 };
         let t = Arc::new(Zoo::rmat(13, 72, 5));
@@ -116,8 +117,8 @@ fn communities_of_the_device_are_those_of_the_cpu() {
             let want = answer(spec, &t, weights, pairs, None).unwrap();
             let got = answer(spec, &t, weights, pairs, Some(&device)).unwrap();
             assert!(matches!(got.place, Place::Gpu(_)), "{:?}", got.place);
-            assert!(want.columns == got.columns, "{algorithm}: other labels");
-            assert!(modularity(&t, &got) > 0.02, "{algorithm}: no communities");
+            let (want, got) = (modularity(&t, &want), modularity(&t, &got));
+            assert!(want > 0.02 && (want - got).abs() < 0.002, "{algorithm}: {want} {got}");
         }
     });
 }

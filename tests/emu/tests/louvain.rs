@@ -130,6 +130,14 @@ fn a_skewed_graph_is_the_cpus_and_as_good_as_its_batches() {
 }
 
 #[test]
+fn what_is_shipped_is_the_cards_rule_on_the_cpu() {
+    gpu_test(&["lv_decide_warp", "lv_fold_block"], |gpu| {
+        let graph = Zoo::rmat(13, 72, 5);
+        same(gpu, "R-MAT", &graph, None, &Options::default(), Tuning::default());
+    });
+}
+
+#[test]
 fn planted_communities_are_found() {
     gpu_test(&["lv_decide_narrow", "lv_fold_block"], |gpu| {
         let graph = Zoo::planted(3_000, 30, 5);

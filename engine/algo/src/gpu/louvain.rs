@@ -2,8 +2,9 @@
 //! GPU.
 //!
 //! Nodes move by sub-rounds: see [`sub_rounds`](crate::community::louvain). Weights are whole numbers
-//! and sums exact, so the same seed gives the same labels on any device, and those of the CPU. When
-//! the graph has become small the CPU finishes it.
+//! and sums exact, so the same seed gives the same labels on any device, and those of
+//! [`search_from`](crate::community::louvain::search_from) on the CPU, which moves by another rule of its own and finds other
+//! communities that are as good. When the graph has become small the CPU finishes it.
 
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, kernels};
 use graphlume_types::CancelToken;
@@ -56,8 +57,8 @@ impl Tuning {
 
 /// Communities of the undirected graph that `graph` spells, by node index, numbered by first
 /// appearance. `weights` are by edge table row: one that is absent or not a number counts as 1, a
-/// negative one as 0. The communities are those that [`crate::community::louvain::find`] finds in a
-/// graph of more than [`SUB_ROUNDS_ARCS`] list entries; a smaller one is handed to the CPU at once.
+/// negative one as 0. The communities are those that [`crate::community::louvain::search_from`] finds
+/// with [`SUB_ROUNDS_ARCS`]; a graph with fewer list entries is handed to the CPU at once.
 ///
 /// # Errors
 /// [`AlgoError::Cancelled`], [`AlgoError::Device`], and [`AlgoError::BadParam`] for a resolution

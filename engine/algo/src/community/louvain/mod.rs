@@ -1,10 +1,10 @@
 //! The Louvain method (Blondel, Guillaume, Lambiotte and Lefebvre 2008, arXiv 0803.0476).
 //!
-//! A level of more than [`SUB_ROUNDS_ARCS`] list entries moves by sub-rounds, as the GPU does, so that both find the same
-//! communities: see [`sub_rounds`]. On a smaller one nodes whose surroundings changed are visited in batches. Within a
-//! batch all nodes decide at once, by what was true before it, and then move one after the other unless earlier moves have
-//! made theirs a loss; short rounds and small graphs have batches of one. Batches depend on the graph alone and weights are
-//! whole numbers, so the result is the same at any number of threads.
+//! Nodes whose surroundings changed are visited in batches. Within a batch all nodes decide at once, by what was true before
+//! it, and then move one after the other unless earlier moves have made theirs a loss; short rounds and small graphs have
+//! batches of one. Batches depend on the graph alone and weights are whole numbers, so the result is the same at any number
+//! of threads. A GPU moves levels of more than [`SUB_ROUNDS_ARCS`] list entries by [`sub_rounds`] instead, and finds other
+//! communities that are as good; [`search_from`] does the same here.
 
 mod moving;
 pub(crate) mod sub_rounds;
@@ -18,7 +18,7 @@ use moving::{Moving, Rule, by_weight};
 use crate::AlgoError;
 use crate::weighted_graph::{CHUNK_ARCS, WeightedGraph, Weights, renumber};
 
-/// A level with more list entries moves by sub-rounds.
+/// On a GPU a level with more list entries moves by sub-rounds; what is smaller the CPU finishes.
 pub const SUB_ROUNDS_ARCS: usize = 1 << 20;
 /// Nodes up to which every batch is a single node.
 const SEQUENTIAL_NODES_MAX: usize = 8_192;
@@ -99,10 +99,11 @@ pub fn search(
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Communities, AlgoError> {
-    search_from(topology, weights, options, SUB_ROUNDS_ARCS, cancel)
+    search_from(topology, weights, options, usize::MAX, cancel)
 }
 
-/// As [`search`], with sub-rounds on levels of more than `arcs` list entries.
+/// As [`search`], with sub-rounds on levels of more than `arcs` list entries: with [`SUB_ROUNDS_ARCS`] it finds the communities
+/// that a GPU finds.
 ///
 /// # Errors
 /// As [`find`].
@@ -391,6 +392,24 @@ mod tests {
             assert!(one == two && two == three);
             assert!(modularity(&t, &one) > batches - 0.005, "{arcs}: {}", modularity(&t, &one));
         }
+    }
+
+    #[test]
+    fn the_rule_of_a_card_is_as_good_on_a_skewed_graph() {
+        // Few nodes have most of the edges.
+        let end = |stream, i| (h64(5, stream, i) as f64 / 2f64.powi(64)).powi(3) * 20_000.0;
+        let edges: Vec<_> = (0..160_000).map(|i| (end(0, i) as u32, end(1, i) as u32)).collect();
+        let t = testkit::from_edges(20_000, &edges);
+        let mean = |arcs| {
+            let of = |seed| {
+                let options = Options { seed, ..Options::default() };
+                let found = search_from(&t, None, &options, arcs, &CancelToken::new()).unwrap();
+                modularity(&t, &found.labels)
+            };
+            (0..4).map(of).sum::<f64>() / 4.0
+        };
+        let (batches, card) = (mean(usize::MAX), mean(20_000));
+        assert!((card - batches).abs() < 0.001, "{card} {batches}");
     }
 
     #[test]
