@@ -249,8 +249,8 @@ def compare(args, publish):
     publish(table(args, rounds(args)), args.out)
 
 
-def rounds(args):
-    """{who: [facts of each round]}: engine and peers in turn, each run a process of its own."""
+def rounds(args, others=None):
+    """{who: [facts of each round]}: engine and peers (all, or these) in turn, each run a process of its own."""
     rows = {}
     with tempfile.TemporaryDirectory() as tmp:
         args.reference = None
@@ -262,7 +262,7 @@ def rounds(args):
             for threads in (1, 2):
                 name = f"graphlume, {threads} thread{'s' if threads > 1 else ''}"
                 rows.setdefault(name, []).append(engine(args, args.task, args.graph, threads))
-            for name in PEERS[args.task]:
+            for name in others or PEERS[args.task]:
                 rows.setdefault(name, []).append(run_peer(args, name))
     return rows
 
