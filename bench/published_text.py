@@ -36,8 +36,6 @@ def quality(of):
 
 def peer_text(name, peer):
     """A peer's ratio with its spread, and the quality of what it found."""
-    if "ratio" not in peer:
-        return f"{name}: {peer['error']}"
     spread = f" ({times(peer['least'])} to {times(peer['most'])})" if peer["rounds"] > 1 else ""
     part = f", {peer['part']['name']} {times(peer['part']['ratio'])} times" if "part" in peer else ""
     return f"{name} {times(peer['ratio'])} times{spread}{part}{quality(peer)}"
