@@ -194,19 +194,25 @@ def judge(task, n, u, v, column, reference):
 
 
 def computed(args, name, graph, threads, params=()):
-    """An algorithm by `graphlume compute`, for those without a task: what one run more on the loaded graph takes."""
+    """An algorithm by `graphlume compute`, for those without a task: what one run more on the loaded graph takes.
+
+    The graph is that of the peers: distinct edges without loops.
+    """
     from large_figures import ran
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    n, u, v = simple(graph, False)
     with tempfile.TemporaryDirectory() as tmp:
-        out = Path(tmp) / "out.parquet"
-        command = [args.bin, "compute", name, graph, "--library", "igraph", "--backend", "cpu", "--timings", "--threads", threads,
+        edges, out = Path(tmp) / "edges.parquet", Path(tmp) / "out.parquet"
+        pq.write_table(pa.table({"src": u, "dst": v}), edges)
+        command = [args.bin, "compute", name, edges, "--library", "igraph", "--backend", "cpu", "--timings", "--threads", threads,
                    "--out", out, *(word for p in params for word in ("--param", p)), "--repeat"]
         least, (cpu, peak, said) = ran([*command, 1])[0], ran([*command, args.repeat + 3])
         facts = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
         table = pq.read_table(out)
-    n, u, v = simple(graph, False)
-    column = np.zeros(n)
+    # A node without edges is a community of its own, as it is for the peers.
+    column = -1.0 - np.arange(n)
     column[table.column(0).to_numpy().astype(np.int64)] = table.column(1).to_numpy()
     return {"seconds": facts["run_s"], "cpu_seconds": (cpu - least) / (args.repeat + 2), "nodes": facts["nodes"],
             "edges": facts["edges"], "peak_bytes": peak, **judge(name.removeprefix("community_"), n, u, v, column, None)}
@@ -243,8 +249,8 @@ def compare(args, publish):
     publish(table(args, rounds(args)), args.out)
 
 
-def rounds(args):
-    """{who: [facts of each round]}: engine and peers in turn, each run a process of its own."""
+def rounds(args, others=None):
+    """{who: [facts of each round]}: engine and peers (all, or these) in turn, each run a process of its own."""
     rows = {}
     with tempfile.TemporaryDirectory() as tmp:
         args.reference = None
@@ -256,7 +262,7 @@ def rounds(args):
             for threads in (1, 2):
                 name = f"graphlume, {threads} thread{'s' if threads > 1 else ''}"
                 rows.setdefault(name, []).append(engine(args, args.task, args.graph, threads))
-            for name in PEERS[args.task]:
+            for name in others or PEERS[args.task]:
                 rows.setdefault(name, []).append(run_peer(args, name))
     return rows
 

@@ -90,6 +90,8 @@ def errors(root, figures):
     yield from (f"{FILE}: {name} is no figure of the list" for name in measured if name not in known)
     for figure in figures:
         yield from (f"{figure.name}: there is no {path}" for path in (*figure.paths, figure.record) if not (root / path).exists())
+        if figure.name in measured and measured[figure.name]["unit"] != figure.unit:
+            yield f"{figure.name}: {FILE} has it in {measured[figure.name]['unit']}, the list in {figure.unit}; measure it again"
         if figure.record and figure.name in measured and (root / figure.record).exists():
             kept = of_record(root, figure)
             if any(measured[figure.name][key] != value for key, value in kept.items()):
@@ -110,10 +112,10 @@ def errors(root, figures):
 def warnings(root, figures):
     """Figures that say something of an earlier state, or nothing yet, as lines."""
     measured = measurements(root)
-    for figure in figures:
-        if figure.name not in measured:
-            yield f"{figure.name} has not been measured, and stands in no document"
-            continue
+    missing = [f.name for f in figures if f.name not in measured]
+    if missing:
+        yield f"not measured, and in no table: {', '.join(missing)}"
+    for figure in (f for f in figures if f.name in measured):
         commit = measured[figure.name]["commit"]
         changed = changes(root, figure, commit)
         if changed is None:
@@ -135,11 +137,12 @@ def check(root, figures, strict):
     wrong, stale = list(errors(root, figures)), list(warnings(root, figures))
     for line in wrong:
         print(f"error: {line}")
-    if any("stands in no file" in line for line in wrong):
+    homeless = sum(line.endswith(text.NO_FILE) for line in wrong)
+    if homeless:
         print(HELP)
     for line in stale:
         print(f"{'error' if strict else 'warning'}: {line}")
-    print(f"{len(figures)} figures, {len(wrong)} errors, {len(stale)} of an earlier state or not measured")
+    print(f"{len(figures)} figures, {homeless} without a file, {len(wrong) - homeless} other errors, {len(stale)} warnings")
     return 1 if wrong or (strict and stale) else 0
 
 
@@ -205,11 +208,11 @@ def measure(root, args):
         start = time.monotonic()
         try:
             found = getattr(published_measures, figure.how[0])(args, *figure.how[1:])
-        except Exception:  # noqa: BLE001: the other figures are measured all the same
+        except (Exception, SystemExit):  # noqa: BLE001: the other figures are measured all the same
             traceback.print_exc()
             failed.append(figure.name)
             continue
-        keep(root, figure.name, {"row": figure.row, "unit": figure.unit, **found, "commit": commit,
+        keep(root, figure.name, {"unit": figure.unit, **found, "commit": commit,
                                  "date": datetime.date.today().isoformat(), "machine": machine(),
                                  "load": round(os.getloadavg()[0], 1),
                                  "command": f"bench/published.py --bin graphlume --only {figure.name} --rounds {args.rounds}"})
@@ -226,7 +229,7 @@ def read_records(root, args):
             commit = git(root, "log", "-1", "--format=%H", "--", figure.record)
             if not commit:
                 sys.exit(f"{figure.record} is in no commit")
-            keep(root, figure.name, {"row": figure.row, "unit": figure.unit, **of_record(root, figure), "commit": commit,
+            keep(root, figure.name, {"unit": figure.unit, **of_record(root, figure), "commit": commit,
                                      "machine": figure.machine, "record": figure.record, "command": figure.command})
 
 

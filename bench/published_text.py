@@ -2,6 +2,7 @@
 
 import re
 
+NO_FILE = "stands in no file"
 BEGIN, END = "<!-- figures: ", "<!-- /figures -->"
 BLOCK = re.compile(r"<!-- figures: (?P<names>[^>]*?) -->\n(?P<body>.*?)<!-- /figures -->", re.DOTALL)
 CODE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
@@ -22,7 +23,9 @@ def shown(value):
 
 
 def times(value):
-    """A ratio: its first two digits."""
+    """A ratio: its first two digits, or three of those before the point."""
+    if value >= 1000:
+        value = float(f"{value:.3g}")
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}" if value >= 0.95 else f"{value:.2f}"
 
 
@@ -33,8 +36,6 @@ def quality(of):
 
 def peer_text(name, peer):
     """A peer's ratio with its spread, and the quality of what it found."""
-    if "ratio" not in peer:
-        return f"{name}: {peer['error']}"
     spread = f" ({times(peer['least'])} to {times(peer['most'])})" if peer["rounds"] > 1 else ""
     part = f", {peer['part']['name']} {times(peer['part']['ratio'])} times" if "part" in peer else ""
     return f"{name} {times(peer['ratio'])} times{spread}{part}{quality(peer)}"
@@ -54,7 +55,7 @@ def table(figures, measured):
         m = measured[figure.name]
         peers = "; ".join(peer_text(name, peer) for name, peer in m["peers"].items())
         origin = f"[{m['date']}]({figure.record})" if figure.record else m["date"]
-        lines.append(f"| {figure.row} | {shown(m['value'])} {figure.unit}{quality(m)} | {peers} | {origin}, {m['commit'][:8]} |")
+        lines.append(f"| {figure.row} | {shown(m['value'])}{figure.unit and ' ' + figure.unit}{quality(m)} | {peers} | {origin}, {m['commit'][:8]} |")
     machines = dict.fromkeys(machine_text(measured[f.name]["machine"]) for f in rows)
     return [*lines, "", f"Machine: {'; '.join(machines)}." if rows else "Nothing has been measured yet."]
 
@@ -97,5 +98,5 @@ def unlisted(name, text, exceptions):
             spans.append((at, end))
     for number, words, begin, end in found:
         if not any(b <= begin and end <= e for b, e in spans):
-            problems.append(f"{name}:{number}: \"{words}\" stands in no file")
+            problems.append(f"{name}:{number}: \"{words}\" {NO_FILE}")
     return problems

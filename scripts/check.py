@@ -86,6 +86,7 @@ def steps(todo):
     if todo["page"]:
         yield "the page's types", ["npm", "--prefix", "shell/web", "run", "--silent", "check"]
         yield "page unit tests", ["npm", "--prefix", "shell/web", "run", "--silent", "test"]
+    yield "published figures", [sys.executable, "bench/published.py", "--check"]
     if todo["scripts"]:
         yield "tests of scripts", ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/bench", "tests/scripts"]
     if todo["files"]:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,10 +20,9 @@ PAGE = Figure("page", "the page", "CPU s", ("page",), None, "bench/results/page.
 
 
 def measured(commit, value=40.0):
-    return {"row": "a search", "unit": "CPU ms", "value": value, "quality": {"modularity": 0.0925}, "commit": commit, "date": "2026-11-28",
+    return {"unit": "CPU ms", "value": value, "quality": {"modularity": 0.0925}, "commit": commit, "date": "2026-11-28",
             "machine": {"cpu": "a processor", "cores": 2, "memory_gib": 8},
-            "peers": {"other": {"value": 260.0, "ratio": 6.5, "least": 6.2, "most": 6.7, "rounds": 3},
-                      "absent": {"error": "not installed"}}}
+            "peers": {"other": {"value": 260.0, "ratio": 6.5, "least": 6.2, "most": 6.7, "rounds": 3}}}
 
 
 class Repository:
@@ -73,7 +73,7 @@ def test_a_document_that_is_the_file_passes(repository):
     assert repository.errors() == [] and repository.warnings() == []
     assert published.check(repository.root, [SEARCH], strict=True) == 0
     body = (repository.root / "README.md").read_text()
-    assert "| a search | 40.0 CPU ms, modularity 0.0925 | other 6.5 times (6.2 to 6.7); absent: not installed | 2026-11-28, " in body
+    assert "| a search | 40.0 CPU ms, modularity 0.0925 | other 6.5 times (6.2 to 6.7) | 2026-11-28, " in body
     assert "Machine: a processor, 2 cores, 8 GiB." in body
 
 
@@ -121,7 +121,7 @@ def test_a_path_that_changed_is_a_warning_and_strictly_an_error(repository):
 def test_a_figure_without_a_measurement_is_a_warning_and_stands_in_no_document(repository):
     more = Figure("more", "more", "ms", ("engine",), ("hops",))
     assert repository.errors(SEARCH, more) == []
-    assert repository.warnings(SEARCH, more) == ["more has not been measured, and stands in no document"]
+    assert repository.warnings(SEARCH, more) == ["not measured, and in no table: more"]
 
 
 def test_a_commit_that_is_not_there_is_a_warning(repository):
@@ -140,13 +140,51 @@ def test_a_figure_that_is_not_what_its_record_says_is_an_error(repository):
     repository.write(PAGE.record, "".join(json.dumps(row) + "\n" for row in rows))
     kept = published.of_record(repository.root, PAGE)
     assert kept == {"value": 2.0, "date": "2026-11-27", "peers": {"sigma": {"value": 9.0, "ratio": 4.5, "rounds": 1}}}
-    both = {"search": measured(repository.git("rev-parse", "HEAD")), "page": {**measured(repository.git("rev-parse", "HEAD")), **kept}}
+    both = {"search": measured(repository.git("rev-parse", "HEAD")), "page": {**measured(repository.git("rev-parse", "HEAD")), "unit": PAGE.unit, **kept}}
     repository.write(published.FILE, json.dumps(both))
     published.write(repository.root, [SEARCH, PAGE])
     assert repository.errors(SEARCH, PAGE) == []
     both["page"]["value"] = 1.0
     repository.write(published.FILE, json.dumps(both))
     assert any("page: bench/results/published.json is not what" in line for line in repository.errors(SEARCH, PAGE))
+
+
+@pytest.fixture
+def binary(repository, monkeypatch):
+    """A function that gives the arguments for a program that says it was built from this commit."""
+    monkeypatch.setattr(published, "FIGURES", [SEARCH])
+    found = {"value": 1.0, "quality": {}, "peers": {}}
+    monkeypatch.setitem(sys.modules, "published_measures", SimpleNamespace(communities=lambda args: found))
+
+    def of(commit):
+        program = repository.root.parent / "program"
+        program.write_text(f"#!/bin/sh\necho 'graphlume 0.1.0 (commit {commit[:12]}, backends: cpu)'\n")
+        program.chmod(0o755)
+        return SimpleNamespace(bin=str(program), only=None, budget=10.0, rounds=3)
+
+    return of
+
+
+def test_a_measurement_is_kept_with_the_commit_of_the_binary(repository, binary):
+    commit = repository.git("rev-parse", "HEAD")
+    assert published.measure(repository.root, binary(commit)) == 0
+    kept = published.measurements(repository.root)["search"]
+    assert (kept["commit"], kept["value"], kept["machine"]["cores"] > 0) == (commit, 1.0, True)
+
+
+def test_nothing_is_kept_of_a_binary_from_elsewhere_or_from_another_state(repository, binary):
+    with pytest.raises(SystemExit, match="not in this repository"):
+        published.measure(repository.root, binary("0" * 40))
+    repository.write("engine/search.rs", "fn search() { fast() }\n")
+    assert published.measure(repository.root, binary(repository.git("rev-parse", "HEAD"))) == 1
+    assert published.measurements(repository.root)["search"]["value"] == 40.0
+
+
+def test_the_time_ends_a_measurement_between_two_figures(repository, binary):
+    args = binary(repository.git("rev-parse", "HEAD"))
+    args.budget = -1.0
+    assert published.measure(repository.root, args) == 0
+    assert published.measurements(repository.root)["search"]["value"] == 40.0
 
 
 def test_names_are_unique_and_every_figure_has_one_origin():
