@@ -12,7 +12,7 @@ use crate::tally::{Tallies, Tally};
 use crate::weighted_graph::{CHUNK_ARCS, Weight, WeightedGraph};
 
 /// Batches of one round over a larger graph, at most.
-const BATCHES: usize = 128;
+const BATCHES: usize = 256;
 /// Arcs of a batch, at least; a round with fewer has batches of one.
 const BATCH_ARCS_MIN: usize = 1 << 14;
 /// Rounds of one level at most.
