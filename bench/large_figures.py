@@ -57,9 +57,11 @@ def ran(command):
 
 
 def modularity(edges, labels):
-    """Of the labels of nodes, each edge row once and loops left out."""
+    """Of the labels of nodes in the graph that the search sees: each pair of nodes once, and loops left out."""
     ends = pq.read_table(edges, columns=["src", "dst"])
     src, dst = (ends[name].to_numpy() for name in ("src", "dst"))
+    pairs = np.unique(np.stack([np.minimum(src, dst), np.maximum(src, dst)]).astype(np.uint64).T @ np.array([1 << 32, 1], np.uint64))
+    src, dst = (pairs >> np.uint64(32)).astype(np.int64), (pairs & np.uint64(0xFFFFFFFF)).astype(np.int64)
     table = pq.read_table(labels)
     nodes, found = table.column(0).to_numpy().astype(np.int64), table.column(1).to_numpy().astype(np.int64)
     of = np.zeros(int(max(nodes.max(), src.max(), dst.max())) + 1, np.int64)

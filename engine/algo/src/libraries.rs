@@ -1,5 +1,6 @@
 //! The graph as a library would see it: which edges are one, and what their weights come to.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use graphlume_graph::Topology;
@@ -10,8 +11,10 @@ use crate::schema::CUGRAPH_KINDS;
 use crate::util::distinct_edges;
 use crate::{AlgoError, AlgorithmSpec, Input};
 
-/// Nodes of one unit of parallel work.
+/// Nodes of one unit of parallel work, where each takes little.
 const CHUNK: usize = 1024;
+/// Edges and nodes of one unit of parallel work, where lists are made.
+const SHARE_EDGES: u64 = 1 << 16;
 
 /// A graph and its weights by edge row, for the algorithms that read a [`Topology`] instead of a
 /// [`crate::view::GraphView`].
@@ -43,7 +46,10 @@ pub fn seen(
         (true, ..) | (false, false, true) => Arc::clone(topology),
         (false, false, false) => distinct_edges(topology),
         (false, true, many) if is_plain(topology, many) => Arc::clone(topology),
-        (false, true, many) => return both_ways(topology, weights.as_deref(), many, input.cancel),
+        (false, true, many) => match &weights {
+            Some(weights) => return both_ways(topology, weights, many, input.cancel),
+            None => Arc::new(symmetric(topology, many, input.cancel)?),
+        },
     };
     input.cancel.check()?;
     Ok(Seen { topology, weights })
@@ -82,11 +88,82 @@ fn bad_kind(spec: &AlgorithmSpec, kind: &str, expected: &str) -> AlgoError {
 fn is_plain(t: &Topology, many: bool) -> bool {
     (0..t.num_nodes()).into_par_iter().with_min_len(CHUNK).all(|v| {
         let outs = t.out_neighbors(v);
-        !outs.contains(&v)
+        outs.binary_search(&v).is_err()
             && (many
                 || outs.windows(2).all(|pair| pair[0] != pair[1])
-                    && outs.iter().all(|to| t.out_neighbors(*to).binary_search(&v).is_err()))
+                    && have_none_in_common(outs, t.in_neighbors(v)))
     })
+}
+
+/// Whether no number stands in both of two ascending lists.
+fn have_none_in_common(a: &[u32], b: &[u32]) -> bool {
+    let mut rest = b;
+    a.iter().all(|x| {
+        while rest.first().is_some_and(|y| y < x) {
+            rest = &rest[1..];
+        }
+        rest.first() != Some(x)
+    })
+}
+
+/// Ranges of consecutive nodes with about the same number of edges.
+fn shares_of_work(t: &Topology) -> Vec<Range<u32>> {
+    let (mut ranges, mut start, mut edges) = (Vec::new(), 0, 0);
+    for v in 0..t.num_nodes() {
+        edges += u64::from(t.degree(v)) + 1;
+        if edges >= SHARE_EDGES || v + 1 == t.num_nodes() {
+            ranges.push(start..v + 1);
+            (start, edges) = (v + 1, 0);
+        }
+    }
+    ranges
+}
+
+/// Adds the neighbours of `v` in either direction in ascending order, each once unless copies count; a loop counts once.
+fn add_neighbors(t: &Topology, v: u32, many: bool, into: &mut Vec<u32>) {
+    let first = into.len();
+    let (outs, mut ins) = (t.out_neighbors(v), t.in_neighbors(v));
+    let mut add = |u: u32| {
+        if many || into.len() == first || into.last() != Some(&u) {
+            into.push(u);
+        }
+    };
+    for to in outs {
+        while let Some((from, rest)) = ins.split_first().filter(|(from, _)| *from <= to) {
+            // The out-list has the loop already.
+            if *from != v {
+                add(*from);
+            }
+            ins = rest;
+        }
+        add(*to);
+    }
+    ins.iter().filter(|from| **from != v).for_each(|from| add(*from));
+}
+
+/// Every edge in both directions and loops once, so that lists of either direction have each edge once.
+fn symmetric(t: &Topology, many: bool, cancel: &CancelToken) -> Result<Topology, AlgoError> {
+    let of_share = |nodes: Range<u32>| {
+        cancel.check()?;
+        let (mut ends, mut lengths) = (Vec::new(), Vec::with_capacity(nodes.len()));
+        for v in nodes {
+            let before = ends.len();
+            add_neighbors(t, v, many, &mut ends);
+            lengths.push((ends.len() - before) as u32);
+        }
+        Ok((lengths, ends))
+    };
+    let parts: Vec<(Vec<u32>, Vec<u32>)> =
+        shares_of_work(t).into_par_iter().map(of_share).collect::<Result<_, AlgoError>>()?;
+    let mut offsets = Vec::with_capacity(t.num_nodes() as usize + 1);
+    let mut at = 0;
+    offsets.push(at);
+    for length in parts.iter().flat_map(|part| &part.0) {
+        at += length;
+        offsets.push(at);
+    }
+    let ends: Vec<&[u32]> = parts.iter().map(|part| &part.1[..]).collect();
+    Ok(Topology::from_symmetric(offsets, ends.concat()))
 }
 
 /// Edges with their weights, as columns.
@@ -111,15 +188,15 @@ impl Rows {
     }
 }
 
-/// Every edge in both directions and loops once, so that lists of either direction have each edge once.
+/// As [`symmetric`], with weights.
 fn both_ways(
     t: &Topology,
-    weights: Option<&[f32]>,
+    weights: &[f32],
     many: bool,
     cancel: &CancelToken,
 ) -> Result<Seen, AlgoError> {
     let weight = |row: u32| {
-        let known = weights.and_then(|w| w.get(row as usize)).copied();
+        let known = weights.get(row as usize).copied();
         known.filter(|w| !w.is_nan()).unwrap_or(1.0)
     };
     // The least weight of the edges from one node to another.
@@ -130,10 +207,10 @@ fn both_ways(
         let same = outs[first..].iter().zip(rows).take_while(|(w, _)| **w == to);
         same.map(|(_, row)| weight(*row)).reduce(f32::min)
     };
-    let of_chunk = |first: usize| {
+    let of_share = |nodes: Range<u32>| {
         cancel.check()?;
         let mut rows = Rows::default();
-        for v in first as u32..t.num_nodes().min((first + CHUNK) as u32) {
+        for v in nodes {
             let mut last = None;
             for (to, row) in t.out_neighbors(v).iter().zip(t.out_rows(v)) {
                 if many {
@@ -152,16 +229,15 @@ fn both_ways(
         }
         Ok(rows)
     };
-    let chunks: Vec<usize> = (0..t.num_nodes() as usize).step_by(CHUNK).collect();
     let parts: Vec<Rows> =
-        chunks.into_par_iter().map(of_chunk).collect::<Result<_, AlgoError>>()?;
+        shares_of_work(t).into_par_iter().map(of_share).collect::<Result<_, AlgoError>>()?;
     let column = |of: fn(&Rows) -> &[u32]| parts.iter().map(of).collect::<Vec<_>>().concat();
     let (src, dst) = (column(|p| &p.src), column(|p| &p.dst));
     cancel.check()?;
     let topology = Arc::new(Topology::from_coo(t.num_nodes(), &src, &dst));
-    let by_row = || parts.iter().map(|p| &p.weights[..]).collect::<Vec<_>>().concat();
+    let by_row = parts.iter().map(|p| &p.weights[..]).collect::<Vec<_>>().concat();
     cancel.check()?;
-    Ok(Seen { topology, weights: weights.map(|_| by_row()) })
+    Ok(Seen { topology, weights: Some(by_row) })
 }
 
 #[cfg(test)]
@@ -229,6 +305,34 @@ mod tests {
         let arcs = [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1)];
         let want = ranks(&arcs, None, "Graph", true);
         assert!(close(&got, &want), "{got:?} {want:?}");
+    }
+
+    #[test]
+    fn lists_without_weights_are_those_with_weights_of_one() {
+        let edge = |i| {
+            let end = |stream| (graphlume_types::hash::h64(2, stream, i) % 40) as u32;
+            (end(0), end(1).min(end(2)))
+        };
+        let (src, dst): (Vec<u32>, Vec<u32>) = (0..400).map(edge).unzip();
+        let t = Topology::from_coo(45, &src, &dst);
+        let cancel = graphlume_types::CancelToken::new();
+        for many in [false, true] {
+            let want = both_ways(&t, &[1.0; 400], many, &cancel).unwrap().topology;
+            let got = symmetric(&t, many, &cancel).unwrap();
+            assert!(got.is_symmetric() && want.is_symmetric() && !t.is_symmetric());
+            for v in 0..45 {
+                assert_eq!(got.out_neighbors(v), want.out_neighbors(v), "{v} {many}");
+            }
+            assert!(!is_plain(&t, many));
+        }
+        let plain = Topology::from_coo(4, &[0, 1, 2, 0], &[1, 2, 0, 3]);
+        assert!(is_plain(&plain, false) && is_plain(&plain, true));
+        for (src, dst, many) in
+            [([0, 1], [1, 0], true), ([0, 0], [1, 1], true), ([0, 1], [1, 1], false)]
+        {
+            let t = Topology::from_coo(2, &src, &dst);
+            assert!(!is_plain(&t, false) && is_plain(&t, true) == many, "{src:?} {dst:?}");
+        }
     }
 
     #[test]

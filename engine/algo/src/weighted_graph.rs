@@ -41,7 +41,7 @@ impl WeightedGraph {
     /// not a number counts as 1, a negative one as 0.
     pub(crate) fn new(topology: &Topology, by_row: Option<&[f32]>) -> Self {
         let n = topology.num_nodes();
-        let Some(by_row) = by_row else { return Self::unit(topology) };
+        let Some(by_row) = by_row else { return Self::unit(topology, false) };
         let rows = (0..n).flat_map(|v| topology.out_rows(v));
         let scale = scale_of(rows.map(|r| weight_of(by_row, *r)).sum());
         Self::weighted(topology, |row| units_of(weight_of(by_row, row), scale))
@@ -59,18 +59,26 @@ impl WeightedGraph {
         Self { offsets, ends, weights, loops, aside: 0 }
     }
 
-    fn unit(topology: &Topology) -> Self {
+    /// As [`Self::new`] without weights, in half of the room where each edge has one against it: both together have a weight of 1
+    /// then, and a loop that of one half.
+    pub(crate) fn in_units(topology: &Topology) -> Self {
+        Self::unit(topology, topology.is_symmetric())
+    }
+
+    fn unit(topology: &Topology, halved: bool) -> Self {
         let n = topology.num_nodes();
+        let sides = if halved { 1 } else { 2 };
         let loops: Vec<u64> = (0..n)
             .into_par_iter()
             .with_min_len(1024)
-            .map(|v| 2 * among(topology.out_neighbors(v), v).len() as u64)
+            .map(|v| sides * among(topology.out_neighbors(v), v).len() as u64)
             .collect();
         let mut offsets = Vec::with_capacity(n as usize + 1);
         let mut at = 0;
         offsets.push(0);
         for v in 0..n {
-            at += topology.degree(v) as usize - loops[v as usize] as usize;
+            let entries = if halved { topology.out_degree(v) } else { topology.degree(v) };
+            at += entries as usize - loops[v as usize] as usize;
             offsets.push(at);
         }
         let mut ends = vec![0; at];
@@ -80,7 +88,8 @@ impl WeightedGraph {
             let mut rest = part;
             for v in nodes {
                 let v = v as u32;
-                for list in [topology.out_neighbors(v), topology.in_neighbors(v)] {
+                let lists = [topology.out_neighbors(v), topology.in_neighbors(v)];
+                for list in &lists[..sides as usize] {
                     let own = among(list, v);
                     for piece in [&list[..own.start], &list[own.end..]] {
                         let (to, next) = rest.split_at_mut(piece.len());

@@ -56,6 +56,29 @@ impl Topology {
         Self { out_offsets, out_dst, out_row, in_offsets, in_src }
     }
 
+    /// A graph whose out-lists and in-lists are the same: node `v` leads to `ends[offsets[v]..offsets[v + 1]]`, ascending, and each
+    /// of these leads back as often. The row of an edge is its position.
+    ///
+    /// # Panics
+    /// When the offsets do not cover the ends, or there are more than 32 bits can count.
+    #[must_use]
+    pub fn from_symmetric(offsets: Vec<u32>, ends: Vec<u32>) -> Self {
+        let edges = u32::try_from(ends.len()).expect("edge positions are 32 bits wide");
+        assert!(
+            offsets.first() == Some(&0) && offsets.last() == Some(&edges),
+            "all ends have a list"
+        );
+        let (in_offsets, in_src) = (offsets.clone(), ends.clone());
+        let out_row = (0..edges).collect();
+        Self { out_offsets: offsets, out_dst: ends, out_row, in_offsets, in_src }
+    }
+
+    /// Whether every edge has one against it, so that each node's out-list is its in-list.
+    #[must_use]
+    pub fn is_symmetric(&self) -> bool {
+        self.out_offsets == self.in_offsets && self.out_dst == self.in_src
+    }
+
     /// Nodes.
     #[must_use]
     pub fn num_nodes(&self) -> u32 {

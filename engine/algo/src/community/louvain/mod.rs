@@ -115,7 +115,11 @@ pub fn search_from(
     cancel: &CancelToken,
 ) -> Result<Communities, AlgoError> {
     options.check()?;
-    let net = WeightedGraph::new(topology, weights);
+    // A GPU has both lists of every node: there the rule is that of a graph with each of its edges in both directions.
+    let net = match weights {
+        None if arcs == usize::MAX => WeightedGraph::in_units(topology),
+        _ => WeightedGraph::new(topology, weights),
+    };
     let mut found = if net.ends.len() > arcs {
         by_sub_rounds(net, options, arcs, cancel)?
     } else if net.num_nodes() <= SEQUENTIAL_NODES_MAX {
