@@ -14,7 +14,9 @@ use crate::weighted_graph::{CHUNK_ARCS, Weight, WeightedGraph};
 /// Batches of one round over a larger graph, at most.
 const BATCHES: usize = 256;
 /// Arcs of a batch, at least; a round with fewer has batches of one.
-const BATCH_ARCS_MIN: usize = 1 << 14;
+const BATCH_ARCS_MIN: usize = 1 << 13;
+/// Nodes that follow each other in the order of visits, for their lists lie side by side.
+const BLOCK: u32 = 32;
 /// Rounds of one level at most.
 const ROUNDS_MAX: usize = 24;
 
@@ -72,6 +74,15 @@ pub(super) struct Move {
     pub(super) gain: f64,
 }
 
+/// The nodes in blocks that a hash puts in order: tables often name their hubs first, and batches that begin with all of them
+/// find communities that are worse by a fortieth, in twice the time.
+fn by_blocks(seed: u64, n: u32) -> Vec<u32> {
+    let mut blocks: Vec<u32> = (0..n.div_ceil(BLOCK)).collect();
+    blocks.sort_by_cached_key(|block| h64(seed, 79, u64::from(*block)));
+    let nodes = |block: u32| block * BLOCK..n.min((block + 1) * BLOCK);
+    blocks.into_iter().flat_map(nodes).collect()
+}
+
 /// The state of one level.
 pub(super) struct Moving<'a, W, F> {
     pub(super) net: &'a WeightedGraph,
@@ -106,13 +117,16 @@ impl<'a, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, W, F> {
     pub(super) fn run(mut self, cancel: &CancelToken) -> Result<(Vec<u32>, u64), AlgoError> {
         let n = self.net.num_nodes();
         let small = n <= SEQUENTIAL_NODES_MAX;
+        let order =
+            if small { (0..n as u32).collect() } else { by_blocks(self.rule.seed, n as u32) };
         let mut list: Vec<u32> = Vec::new();
         // Nodes of a graph without weight have nowhere to go.
         let rounds = if self.rule.twice == 0.0 { 0 } else { ROUNDS_MAX };
         for round in 0..rounds {
             cancel.check()?;
             list.clear();
-            list.extend((0..n as u32).filter(|v| small || self.active[*v as usize].load(Relaxed)));
+            let awake = |v: &&u32| small || self.active[**v as usize].load(Relaxed);
+            list.extend(order.iter().filter(awake));
             if list.is_empty() {
                 break;
             }
