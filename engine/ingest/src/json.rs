@@ -27,6 +27,7 @@
 
 mod builder;
 mod columns;
+mod quick;
 mod reader;
 mod rows;
 #[cfg(test)]

@@ -7,6 +7,7 @@ use graphlume_types::limits::{CELL_BYTES_MAX, COLUMNS_MAX, ROWS_MAX};
 use rayon::prelude::*;
 
 use super::builder::{ColumnBuilder, Scalar};
+use super::quick::Key;
 use super::reader::{Bad, Reader, compact};
 use crate::meter::Meter;
 
@@ -38,6 +39,8 @@ impl Guard<'_> {
 pub struct Rows {
     pub names: Vec<String>,
     pub columns: Vec<ColumnBuilder>,
+    /// The names as records mostly have them.
+    keys: Vec<Option<Key>>,
     by_name: HashMap<String, usize>,
     pub count: usize,
     /// Whether the columns are all known, so that arrays of values must fit them.
@@ -49,13 +52,15 @@ impl Rows {
     pub fn named(names: Vec<String>, guard: Guard<'_>) -> Self {
         let columns = names.iter().map(|name| guard.column(name)).collect();
         let by_name = names.iter().cloned().zip(0..).collect();
-        Self { names, columns, by_name, count: 0, closed: true }
+        let keys = names.iter().map(|name| Key::of(name)).collect();
+        Self { names, columns, keys, by_name, count: 0, closed: true }
     }
 
     /// Drops the column that pandas makes of row labels without a name.
     pub fn remove_index(&mut self) {
         if let Some(at) = self.by_name.get("index").copied() {
             self.names.remove(at);
+            self.keys.remove(at);
             self.columns.remove(at);
         }
     }
@@ -66,6 +71,7 @@ impl Rows {
             return Err(format!("there are too many columns; the limit is {COLUMNS_MAX}"));
         }
         self.names.push(name.to_owned());
+        self.keys.push(Key::of(name));
         self.columns.push(guard.column(name));
         self.by_name.insert(name.to_owned(), at);
         Ok(at)
@@ -162,17 +168,24 @@ fn row(reader: &mut Reader<'_>, rows: &mut Rows, guard: Guard<'_>) -> Result<(),
 
 fn object(reader: &mut Reader<'_>, rows: &mut Rows, guard: Guard<'_>) -> Result<(), Bad> {
     let (row, mut guess, mut first) = (rows.count, 0, true);
-    while let Some(name) = reader.member(&mut first)? {
-        let at = rows.locate(&name, guess, guard).map_err(|e| reader.limit(e))?;
+    loop {
+        // The next member is mostly that of the next column.
+        let known = reader.known_member(&mut first, rows.keys.get(guess).copied().flatten());
+        let at = if known {
+            guess
+        } else {
+            let Some(name) = reader.member(&mut first)? else { return Ok(()) };
+            rows.locate(&name, guess, guard).map_err(|e| reader.limit(e))?
+        };
         guess = at + 1;
         let column = &mut rows.columns[at];
         if column.len() > row {
+            let name = &rows.names[at];
             return Err(reader.bad(format!("member {name:?} occurs twice in one record")));
         }
         column.pad(row);
         cell(reader, column)?;
     }
-    Ok(())
 }
 
 fn array(reader: &mut Reader<'_>, rows: &mut Rows, guard: Guard<'_>) -> Result<(), Bad> {
