@@ -5,8 +5,6 @@ mod footer;
 mod int96;
 #[cfg(test)]
 mod tests;
-mod values;
-mod views;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,6 +28,7 @@ use serde_json::Value;
 
 use crate::error::one_line;
 use crate::format::{FormatSpec, by_signature};
+use crate::gather::{self, NEAR_ROWS, Rest, Texts, Valid, Values};
 use crate::memory::Memory;
 use crate::meter::Meter;
 use crate::options::{OptionKind, Options, on};
@@ -38,9 +37,6 @@ use crate::{Format, IngestError, ParseCx, Parsed};
 /// Rows of one column that are read between two looks around: as many as a row group usually has, so
 /// that its columns need not be joined from pieces, and few enough to take milliseconds.
 const BATCH_ROWS: usize = 1 << 20;
-/// Rows of one column that are decoded before they are copied to their place: they stay in the nearer caches.
-const NEAR_ROWS: usize = 8_192;
-
 fn bad(e: impl std::fmt::Display) -> IngestError {
     let message = format!("the Parquet data cannot be read: {}", one_line(e));
     IngestError::malformed(Format::Parquet, message)
@@ -108,7 +104,7 @@ fn read(
     }
     let roots = roots(&metadata, columns)?;
     let (metadata, cut) = int96::fitted(&Job::new(bytes, &metadata, cx), &groups, &roots)?;
-    let viewed = views::metadata(&metadata);
+    let viewed = viewed(&metadata);
     let job = Job { viewed: viewed.as_ref(), ..Job::new(bytes, &metadata, cx) };
     let schema = Arc::new(metadata.schema().project(&roots).map_err(bad)?);
     if roots.is_empty() || groups.is_empty() {
@@ -169,40 +165,32 @@ impl<'a> Job<'a> {
         fields: &Fields,
     ) -> Result<Vec<ArrayRef>, IngestError> {
         let rows: Vec<usize> = groups.iter().map(|group| self.rows(*group)).collect();
-        let widths: Vec<Option<usize>> =
-            fields.iter().map(|field| values::width(field.data_type())).collect();
-        let memory = |width: &Option<usize>| {
-            width.map(|width| Memory::room::<u8>(rows.iter().sum::<usize>() * width)).transpose()
-        };
-        let mut memories = widths.iter().map(memory).collect::<Result<Vec<_>, _>>()?;
+        let memory = |field: &FieldRef| gather::memory(field.data_type(), rows.iter().sum());
+        let mut memories = fields.iter().map(memory).collect::<Result<Vec<_>, _>>()?;
         // Each column of each group is read by itself, so that a file of one group keeps all threads busy.
         let mut work = Vec::with_capacity(groups.len() * roots.len());
-        for ((root, memory), width) in roots.iter().zip(&mut memories).zip(&widths) {
+        for ((root, memory), field) in roots.iter().zip(&mut memories).zip(fields) {
+            let width = gather::width(field.data_type());
             let mut rest = memory.as_mut().map(Memory::values_mut::<u8>).unwrap_or_default();
             for (group, rows) in groups.iter().zip(&rows) {
                 let (place, tail) = rest.split_at_mut(rows * width.unwrap_or(0));
                 rest = tail;
-                work.push((*group, *root, width.map(|width| values::Values::new(place, width))));
+                let values = width.map(|width| Values::new(Format::Parquet, place, width));
+                work.push((*group, *root, values));
             }
         }
         let parts = work.into_par_iter().map(|(group, root, values)| {
             self.check_pages(group, root)?;
             match values {
-                Some(values) => Ok(Part::Placed(self.values(group, root, values)?)),
-                None => Ok(Part::Arrays(self.arrays(group, root)?)),
+                Some(values) => self.values(group, root, values).map(Rest::Placed),
+                None => self.arrays(group, root).map(Rest::Arrays),
             }
         });
         let mut parts = parts.collect::<Result<Vec<_>, IngestError>>()?.into_iter();
         let parts = roots.iter().map(|_| parts.by_ref().take(groups.len()).collect::<Vec<_>>());
-        let work: Vec<_> = parts.zip(memories).zip(widths).zip(fields).collect();
-        let columns =
-            work.into_par_iter().map(|(((parts, memory), width), field)| match (memory, width) {
-                (Some(memory), Some(width)) => {
-                    let valid: Vec<_> = parts.into_iter().filter_map(Part::placed).collect();
-                    values::array(field.data_type(), width, memory, &valid)
-                }
-                _ => joined(field, parts.into_iter().flat_map(Part::arrays)),
-            });
+        let work: Vec<_> = parts.zip(memories).zip(fields).collect();
+        let columns = work.into_par_iter();
+        let columns = columns.map(|((parts, memory), field)| gather::joined(field, memory, parts));
         columns.collect()
     }
 
@@ -239,8 +227,8 @@ impl<'a> Job<'a> {
         &self,
         group: usize,
         root: usize,
-        mut values: values::Values<'_>,
-    ) -> Result<values::Valid, IngestError> {
+        mut values: Values<'_>,
+    ) -> Result<Valid, IngestError> {
         for batch in self.reader(self.metadata, group, root, NEAR_ROWS)? {
             self.cx.cancel.check()?;
             let batch = batch.map_err(bad)?;
@@ -278,17 +266,17 @@ impl<'a> Job<'a> {
         root: usize,
     ) -> Result<Vec<ArrayRef>, IngestError> {
         let (mut arrays, mut left) = (Vec::new(), self.rows(group));
-        let mut texts = views::Texts::new(left.min(BATCH_ROWS))?;
+        let mut texts = Texts::new(Format::Parquet, left.min(BATCH_ROWS))?;
         for batch in self.reader(viewed, group, root, NEAR_ROWS)? {
             self.cx.cancel.check()?;
             let batch = batch.map_err(bad)?;
             let Some(views) = batch.columns().first().and_then(|c| c.as_string_view_opt()) else {
                 return Err(bad("a column is not of its type"));
             };
-            texts.append(views)?;
+            texts.append_views(views)?;
             left = left.saturating_sub(views.len());
             if texts.rows() >= BATCH_ROWS {
-                let more = views::Texts::new(left.min(BATCH_ROWS))?;
+                let more = Texts::new(Format::Parquet, left.min(BATCH_ROWS))?;
                 arrays.push(std::mem::replace(&mut texts, more).finish()?);
                 self.count(root, &arrays[arrays.len() - 1])?;
             }
@@ -315,39 +303,18 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A column of one row group.
-enum Part {
-    Arrays(Vec<ArrayRef>),
-    /// Its values are where they belong.
-    Placed(values::Valid),
-}
-
-impl Part {
-    fn placed(self) -> Option<values::Valid> {
-        match self {
-            Self::Placed(valid) => Some(valid),
-            Self::Arrays(_) => None,
-        }
+/// The metadata by which the texts among the columns are read as views; none where there are no texts.
+fn viewed(of: &ArrowReaderMetadata) -> Option<ArrowReaderMetadata> {
+    let fields = of.schema().fields();
+    if !fields.iter().any(|f| *f.data_type() == DataType::Utf8) {
+        return None;
     }
-
-    fn arrays(self) -> Vec<ArrayRef> {
-        match self {
-            Self::Placed(_) => Vec::new(),
-            Self::Arrays(arrays) => arrays,
-        }
-    }
-}
-
-/// The pieces of a column as one.
-fn joined(
-    field: &FieldRef,
-    pieces: impl Iterator<Item = ArrayRef>,
-) -> Result<ArrayRef, IngestError> {
-    let schema = Arc::new(Schema::new(vec![Arc::clone(field)]));
-    let batch = |array| RecordBatch::try_new(Arc::clone(&schema), vec![array]).map_err(bad);
-    let batches = pieces.map(batch).collect::<Result<Vec<_>, _>>()?;
-    let table = Table::concat(Arc::clone(&schema), &batches)?;
-    Ok(Arc::clone(table.batch().column(0)))
+    let viewed = fields.iter().map(|field| match field.data_type() {
+        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => Arc::clone(field),
+    });
+    // What the reader does not take as views, it takes as it is.
+    int96::with_fields(of, viewed.collect()).ok()
 }
 
 /// The positions of the chosen columns, in the order of the file.

@@ -1,37 +1,21 @@
-//! Columns of texts. They are decoded as views, some rows at a time: what a dictionary or a page holds is then copied once, and
-//! short texts in steps of one size.
+//! Texts. Those that come as views are copied once from a dictionary or a page, and short ones in steps of one size.
 
 use std::sync::Arc;
 
 use arrow_array::{Array as _, ArrayRef, StringArray, StringViewArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_schema::DataType;
-use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 
-use super::bad;
-use super::int96::with_fields;
-use crate::IngestError;
+use super::values::contradiction;
+use crate::error::one_line;
 use crate::memory::Memory;
+use crate::{Format, IngestError};
 
 /// Bytes that a view itself has room for.
 const SHORT: usize = 12;
 
-/// The metadata by which the texts among the columns are read as views; none where there are no texts.
-pub(super) fn metadata(of: &ArrowReaderMetadata) -> Option<ArrowReaderMetadata> {
-    let fields = of.schema().fields();
-    if !fields.iter().any(|f| *f.data_type() == DataType::Utf8) {
-        return None;
-    }
-    let viewed = fields.iter().map(|field| match field.data_type() {
-        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
-        _ => Arc::clone(field),
-    });
-    // What the reader does not take as views, it takes as it is.
-    with_fields(of, viewed.collect()).ok()
-}
-
 /// Texts in the making.
-pub(super) struct Texts {
+pub struct Texts {
+    format: Format,
     rows: usize,
     rows_max: usize,
     ends: Memory,
@@ -42,22 +26,47 @@ pub(super) struct Texts {
 
 impl Texts {
     /// Room for so many rows.
-    pub(super) fn new(rows_max: usize) -> Result<Self, IngestError> {
+    pub fn new(format: Format, rows_max: usize) -> Result<Self, IngestError> {
         let mut ends = Memory::room::<i32>(rows_max + 1)?;
         ends.values_mut::<i32>()[0] = 0;
         let (bytes, nulls) = (Memory::room::<u8>(0)?, NullBufferBuilder::new(rows_max));
-        Ok(Self { rows: 0, rows_max, ends, len: 0, bytes, nulls })
+        Ok(Self { format, rows: 0, rows_max, ends, len: 0, bytes, nulls })
     }
 
-    pub(super) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Appends the texts of `views`.
-    pub(super) fn append(&mut self, views: &StringViewArray) -> Result<(), IngestError> {
-        if views.len() > self.rows_max - self.rows {
-            return Err(bad("a row group has more rows than it says"));
+    /// Appends the texts of `array`.
+    pub fn append(&mut self, array: &StringArray) -> Result<(), IngestError> {
+        self.check_rows(array.len())?;
+        let ends = array.value_offsets();
+        let (from, to) = (ends[0] as usize, ends[array.len()] as usize);
+        let before = self.len;
+        self.make_room(to - from, array.len())?;
+        self.bytes.values_mut::<u8>()[before..before + to - from]
+            .copy_from_slice(&array.value_data()[from..to]);
+        let own = &mut self.ends.values_mut::<i32>()[self.rows + 1..];
+        for (own, end) in own.iter_mut().zip(&ends[1..]) {
+            // Below the bound that `make_room` has.
+            *own = (before + (*end as usize - from)) as i32;
         }
+        self.len += to - from;
+        match array.nulls() {
+            Some(nulls) => self.nulls.append_buffer(nulls),
+            None => self.nulls.append_n_non_nulls(array.len()),
+        }
+        self.rows += array.len();
+        Ok(())
+    }
+
+    fn check_rows(&self, more: usize) -> Result<(), IngestError> {
+        if more > self.rows_max - self.rows { Err(contradiction(self.format)) } else { Ok(()) }
+    }
+
+    /// Appends the texts of `views`.
+    pub fn append_views(&mut self, views: &StringViewArray) -> Result<(), IngestError> {
+        self.check_rows(views.len())?;
         match views.nulls() {
             // What stands where there is no value is anything.
             Some(nulls) if nulls.null_count() > 0 => {
@@ -81,9 +90,6 @@ impl Texts {
     ) -> Result<(), IngestError> {
         let total: usize = all.clone().map(length).sum();
         let before = self.len;
-        if i32::try_from(before + total).is_err() {
-            return Err(bad("a row group has a column of more than 2 GiB of text"));
-        }
         self.make_room(total, views.len())?;
         let out = &mut self.bytes.values_mut::<u8>()[before..before + total + SHORT];
         let ends = &mut self.ends.values_mut::<i32>()[self.rows + 1..];
@@ -105,6 +111,11 @@ impl Texts {
 
     /// Makes room for `more` bytes of the next `rows` rows, and for those that follow if they are alike.
     fn make_room(&mut self, more: usize, rows: usize) -> Result<(), IngestError> {
+        if i32::try_from(self.len + more).is_err() {
+            let message = "a column, or its part in a row group, has more than 2 GiB of text, the limit; \
+                           send it in parts";
+            return Err(IngestError::too_large(message));
+        }
         let needed = self.len + more + SHORT;
         if self.bytes.values::<u8>().len() >= needed {
             return Ok(());
@@ -120,11 +131,16 @@ impl Texts {
     }
 
     /// The column.
-    pub(super) fn finish(mut self) -> Result<ArrayRef, IngestError> {
+    pub fn finish(mut self) -> Result<ArrayRef, IngestError> {
         let ends = self.rows + 1;
         let ends = ScalarBuffer::new(self.ends.into_buffer::<i32>(ends), 0, ends);
         let bytes = self.bytes.into_buffer::<u8>(self.len);
         let array = StringArray::try_new(OffsetBuffer::new(ends), bytes, self.nulls.finish());
+        let format = self.format;
+        let bad = |e| {
+            let message = format!("the {format} data cannot be read: {}", one_line(e));
+            IngestError::malformed(format, message)
+        };
         Ok(Arc::new(array.map_err(bad)?))
     }
 }

@@ -1,16 +1,14 @@
-//! Columns of values of one width. They are decoded some rows at a time, which stay in the nearest cache, and copied to where
-//! they belong in the column: its memory is taken once, for all row groups.
+//! Values of one width. Their memory is taken once, also for several parts of a file that are read at the same time.
 
 use arrow_array::{Array as _, ArrayRef, make_array, new_empty_array};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
-use arrow_schema::DataType;
+use arrow_schema::{ArrowError, DataType};
 
-use super::bad;
-use crate::IngestError;
 use crate::memory::Memory;
+use crate::{Format, IngestError};
 
 /// The bytes of a value of a column that is read in this way.
-pub(super) fn width(data_type: &DataType) -> Option<usize> {
+pub fn width(data_type: &DataType) -> Option<usize> {
     match data_type {
         // A look at every digit goes with these.
         DataType::Decimal32(..)
@@ -21,8 +19,9 @@ pub(super) fn width(data_type: &DataType) -> Option<usize> {
     }
 }
 
-/// The rows of one row group in the making.
-pub(super) struct Values<'a> {
+/// Rows in the making.
+pub struct Values<'a> {
+    format: Format,
     width: usize,
     /// Where they belong.
     place: &'a mut [u8],
@@ -31,14 +30,14 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// `place` has room for all rows, each of which has `width` bytes.
-    pub(super) fn new(place: &'a mut [u8], width: usize) -> Self {
+    /// `place` has room for exactly the rows that will come, each of which has `width` bytes.
+    pub fn new(format: Format, place: &'a mut [u8], width: usize) -> Self {
         let nulls = NullBufferBuilder::new(place.len() / width);
-        Self { width, place, rows: 0, nulls }
+        Self { format, width, place, rows: 0, nulls }
     }
 
     /// Appends the values of an array.
-    pub(super) fn append(&mut self, array: &ArrayRef) -> Result<(), IngestError> {
+    pub fn append(&mut self, array: &ArrayRef) -> Result<(), IngestError> {
         let data = array.to_data();
         let bytes = data.buffers().first().and_then(|buffer| {
             let from = data.offset() * self.width;
@@ -47,7 +46,7 @@ impl<'a> Values<'a> {
         let start = self.rows * self.width;
         let place = self.place.get_mut(start..start + data.len() * self.width);
         let (Some(bytes), Some(place)) = (bytes, place) else {
-            return Err(bad("a row group has more rows than it says"));
+            return Err(contradiction(self.format));
         };
         place.copy_from_slice(bytes);
         match data.nulls() {
@@ -59,27 +58,34 @@ impl<'a> Values<'a> {
     }
 
     /// Which rows have a value.
-    pub(super) fn finish(mut self) -> Result<Valid, IngestError> {
+    pub fn finish(mut self) -> Result<Valid, IngestError> {
         if self.rows * self.width != self.place.len() {
-            return Err(bad("a row group has fewer rows than it says"));
+            return Err(contradiction(self.format));
         }
         Ok(Valid { rows: self.rows, nulls: self.nulls.finish() })
     }
 }
 
-/// Which rows of a row group have a value.
-pub(super) struct Valid {
+/// A file has more rows or less than it says.
+pub(super) fn contradiction(format: Format) -> IngestError {
+    let message =
+        format!("the {format} data cannot be read: it does not have as many rows as it says");
+    IngestError::malformed(format, message)
+}
+
+/// Which rows have a value.
+pub struct Valid {
     rows: usize,
     nulls: Option<NullBuffer>,
 }
 
 /// The column whose values lie in `memory`.
-pub(super) fn array(
+pub fn array(
     data_type: &DataType,
     width: usize,
     memory: Memory,
     parts: &[Valid],
-) -> Result<ArrayRef, IngestError> {
+) -> Result<ArrayRef, ArrowError> {
     let rows = parts.iter().map(|part| part.rows).sum();
     let mut nulls = NullBufferBuilder::new(rows);
     for Valid { rows, nulls: own } in parts {
@@ -90,5 +96,5 @@ pub(super) fn array(
     }
     let data = new_empty_array(data_type).to_data().into_builder().len(rows);
     let data = data.buffers(vec![memory.into_buffer::<u8>(rows * width)]).nulls(nulls.finish());
-    Ok(make_array(data.build().map_err(bad)?))
+    Ok(make_array(data.build()?))
 }
