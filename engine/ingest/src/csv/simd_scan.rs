@@ -21,8 +21,13 @@ const BLOCKS_MAX: usize = 1_024;
 pub const COLUMNS_MAX: usize = 32;
 /// Cells that one word can add.
 const WORD: usize = 64;
+/// Cells of a word that are taken without a look at how many there are, since most words have no more and a wrong guess
+/// costs as much as all of them; and cells that are taken at a time after that.
+const FIRST: usize = 12;
+const STEP: usize = 4;
 
 const _: () = assert!(64 * BLOCKS_MAX < CELL_BYTES_MAX);
+const _: () = assert!((WORD - FIRST).is_multiple_of(STEP));
 
 type Bounds = [u32; CELLS + WORD];
 
@@ -137,14 +142,18 @@ fn bound<const DIGITS: bool>(data: &[u8], ends: Ends, pattern: u128, bounds: &mu
         }
         let base = 64 * i as u32 + 1;
         let mut rest = foreign;
-        let mut done = 0;
-        // In steps of eight, whose number is mostly the same; what is written too much is written again.
+        let mut done = FIRST;
+        // What is written too much is written again.
+        for slot in &mut bounds[n + 1..][..FIRST] {
+            *slot = base + rest.trailing_zeros();
+            rest = _blsr_u64(rest);
+        }
         while done < count {
-            for slot in &mut bounds[n + done + 1..][..8] {
+            for slot in &mut bounds[n + done + 1..][..STEP] {
                 *slot = base + rest.trailing_zeros();
                 rest = _blsr_u64(rest);
             }
-            done += 8;
+            done += STEP;
         }
         n += count;
         phase = (phase + count) % ends.width;
