@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{DataType, FieldRef, Fields, Schema};
+use arrow_schema::{DataType, FieldRef, Fields};
 use bytes::Bytes;
 use graphlume_table::Table;
 use graphlume_types::limits::{DECOMPRESSED_BYTES_MAX, ROWS_MAX};

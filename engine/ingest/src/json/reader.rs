@@ -37,6 +37,11 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    /// What was read from the byte `start` on.
+    pub fn since(&self, start: usize) -> &'a [u8] {
+        &self.bytes()[start..self.at]
+    }
+
     fn bytes(&self) -> &'a [u8] {
         self.text.as_bytes()
     }

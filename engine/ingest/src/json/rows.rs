@@ -10,6 +10,7 @@ use super::builder::{ColumnBuilder, Scalar};
 use super::quick::Key;
 use super::reader::{Bad, Reader, compact};
 use crate::meter::Meter;
+use crate::source;
 
 /// Cells beyond one per byte that absent members may be filled in with.
 pub const PADDING_CELLS_MAX: u64 = 1 << 26;
@@ -214,6 +215,7 @@ pub fn list(reader: &mut Reader<'_>, rows: &mut Rows, guard: Guard<'_>) -> Resul
     while reader.item(&mut first)? {
         row(reader, rows, guard)?;
         if rows.count.is_multiple_of(16_384) {
+            source::passed(reader.since(told));
             guard.meter.add((reader.position() - told) as u64, 16_384);
             told = reader.position();
         }
@@ -288,5 +290,6 @@ fn chunk(text: &str, start: usize, end: usize, guard: Guard<'_>) -> Result<Rows,
         }
         at += len + 1;
     }
+    source::passed(&text.as_bytes()[start..end]);
     Ok(rows)
 }
