@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Graphlume's readers and their peers on the same files, in the same minutes.
 
-    ingest.py --bin graphlume [--data FOLDER] [--rounds 3] [--tasks ints,csv,parquet,jsonl,orc,xlsx] [--out table.md]
+    ingest.py --bin graphlume [--data FOLDER] [--rounds 3] [--tasks ints,csv,parquet,jsonl,records,xlsx,orc] [--out table.md]
+    ingest.py --bin graphlume --large [--data FOLDER]
 
 | task | file |
 |---|---|
@@ -9,8 +10,12 @@
 | csv | CSV of six columns, 1,048,576 rows: R-MAT, scale 16, with time, amount, kind and name |
 | parquet | the same table, written by pyarrow with its defaults |
 | jsonl | the same table, one record a line |
+| records | the same records as one JSON array |
 | orc | the same table, written by pyarrow with its defaults |
-| xlsx | its first 131,072 rows, written by XlsxWriter |
+| xlsx | the first 100,000 rows as a workbook, written by openpyxl |
+
+`--large` reads a CSV and JSON lines of 1 GB, which are the records of the files above again and again, once a process:
+what counts is the peak of memory in lengths of the Arrow table.
 
 Every run is a process of its own, and engine and peers alternate. Each process reads the file several times and its
 best counts: CPU seconds, user and system, of all threads. Peak memory is that of the process while it reads, without
@@ -27,51 +32,69 @@ import tempfile
 import time
 from pathlib import Path
 
-TASKS = ("ints", "csv", "parquet", "jsonl", "orc", "xlsx")
-SHEET_ROWS = 131_072
-# What the others have no reader for.
-PEERS = {"orc": ("pandas", "pyarrow"), "xlsx": ("polars", "pandas", "openpyxl")}
-# What has no setting for threads.
-ONE_THREAD = ("pandas", "openpyxl")
+TASKS = ("ints", "csv", "parquet", "jsonl", "records", "orc", "xlsx")
+LARGE = ("csv-large", "jsonl-large")
+LARGE_BYTES = 1_000_000_000
+XLSX_ROWS = 100_000
 
 
-def make_files(binary, folder):
-    """The files of all tasks, made when missing."""
+def make_files(binary, folder, tasks):
+    """The files of the tasks, made when missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = {"ints": folder / "ints.csv", "csv": folder / "edges.csv", "parquet": folder / "edges.parquet",
-             "jsonl": folder / "edges.jsonl", "orc": folder / "edges.orc", "xlsx": folder / "edges.xlsx"}
+    names = {"ints": "ints.csv", "csv": "edges.csv", "parquet": "edges.parquet", "jsonl": "edges.jsonl", "records": "edges.json",
+             "orc": "edges.orc", "xlsx": "edges.xlsx", "csv-large": "large.csv", "jsonl-large": "large.jsonl"}
+    files = {task: folder / name for task, name in names.items()}
     make = lambda out, scale, *more: subprocess.run([binary, "generate", "rmat", "--scale", str(scale), "--out", out, *more],
                                                     check=True, capture_output=True)
-    if not files["ints"].exists():
+    if "ints" in tasks and not files["ints"].exists():
         make(files["ints"], 19)
     if not files["csv"].exists():
         make(files["csv"], 16, "--attrs")
-    if not files["parquet"].exists():
-        import pyarrow.csv
-        import pyarrow.parquet
+    for task in ("parquet", "orc"):
+        if task in tasks and not files[task].exists():
+            import pyarrow.csv
+            import pyarrow.orc
+            import pyarrow.parquet
 
-        pyarrow.parquet.write_table(pyarrow.csv.read_csv(files["csv"]), files["parquet"])
-    if not files["jsonl"].exists():
-        import pandas as pd
+            write = {"parquet": pyarrow.parquet.write_table, "orc": pyarrow.orc.write_table}[task]
+            write(pyarrow.csv.read_csv(files["csv"]), files[task])
+    for task in ("jsonl", "records"):
+        if (task in tasks or f"{task}-large" in tasks) and not files[task].exists():
+            import pandas as pd
 
-        pd.read_csv(files["csv"]).to_json(files["jsonl"], orient="records", lines=True)
-    if not files["orc"].exists():
-        import pyarrow.csv
-        import pyarrow.orc
-
-        pyarrow.orc.write_table(pyarrow.csv.read_csv(files["csv"]), files["orc"])
-    if not files["xlsx"].exists():
-        import pandas as pd
-
-        pd.read_csv(files["csv"], nrows=SHEET_ROWS).to_excel(files["xlsx"], index=False, engine="xlsxwriter")
+            pd.read_csv(files["csv"]).to_json(files[task], orient="records", lines=task == "jsonl")
+    if "xlsx" in tasks and not files["xlsx"].exists():
+        write_workbook(files["csv"], files["xlsx"])
+    for task, header in (("csv", True), ("jsonl", False)):
+        if f"{task}-large" in tasks and not files[f"{task}-large"].exists():
+            repeat_records(files[task], files[f"{task}-large"], header)
     return files
 
 
-def sheet(path):
-    """The cells of a workbook's first sheet, by openpyxl alone."""
+def write_workbook(table, out):
+    """The first rows of a CSV as the only sheet of a workbook."""
     import openpyxl
+    import pandas as pd
 
-    return list(openpyxl.load_workbook(path, read_only=True).active.iter_rows(values_only=True))
+    rows = pd.read_csv(table, nrows=XLSX_ROWS)
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("edges")
+    sheet.append(list(rows.columns))
+    for row in zip(*(rows[name].tolist() for name in rows.columns)):
+        sheet.append(row)
+    book.save(out)
+
+
+def repeat_records(source, out, header):
+    """The records of a file again and again, up to LARGE_BYTES; a header once."""
+    text = source.read_bytes()
+    body = text[text.index(b"\n") + 1:] if header else text
+    body = body if body.endswith(b"\n") else body + b"\n"
+    with out.open("wb") as f:
+        left = LARGE_BYTES - f.write(text[:len(text) - len(body)] if header else b"")
+        for _ in range(left // len(body)):
+            f.write(body)
+        f.write(body[:body.rindex(b"\n", 0, left % len(body)) + 1])
 
 
 def readers(task):
@@ -82,23 +105,36 @@ def readers(task):
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.json
+    import pyarrow.orc
     import pyarrow.parquet
 
     duck = lambda f: lambda p: duckdb.sql(f"select * from {f}('{p}')").to_arrow_table()
     if task == "parquet":
         return {"polars": pl.read_parquet, "pandas": pd.read_parquet, "pyarrow": pa.parquet.read_table,
                 "duckdb": duck("read_parquet")}
-    if task == "jsonl":
+    if task == "orc":
+        return {"pyarrow": pa.orc.read_table, "pandas": pd.read_orc}
+    if task == "xlsx":
+        return {"openpyxl": sheet_of_openpyxl, "calamine": sheet_of_calamine, "polars": pl.read_excel}
+    if task == "records":
+        return {"polars": pl.read_json, "pandas": pd.read_json, "duckdb": duck("read_json")}
+    if task.startswith("jsonl"):
         return {"polars": pl.read_ndjson, "pandas": lambda p: pd.read_json(p, lines=True), "pyarrow": pa.json.read_json,
                 "duckdb": duck("read_json")}
-    if task == "orc":
-        import pyarrow.orc
-
-        return {"pandas": pd.read_orc, "pyarrow": pa.orc.read_table}
-    if task == "xlsx":
-        return {"polars": pl.read_excel, "pandas": pd.read_excel, "openpyxl": sheet}
     return {"polars": pl.read_csv, "pandas": lambda p: pd.read_csv(p, engine="c"), "pyarrow": pa.csv.read_csv,
             "duckdb": duck("read_csv")}
+
+
+def sheet_of_openpyxl(path):
+    import openpyxl
+
+    return list(openpyxl.load_workbook(path, read_only=True).active.values)
+
+
+def sheet_of_calamine(path):
+    import python_calamine
+
+    return python_calamine.load_workbook(path).get_sheet_by_index(0).to_python()
 
 
 def memory(field):
@@ -110,6 +146,10 @@ def peer(args):
     """One peer in this process; prints its figures."""
     os.environ["POLARS_MAX_THREADS"] = str(args.threads)
     read = readers(args.task)[args.peer]
+    if args.task == "xlsx":
+        import fastexcel  # noqa: F401  polars imports it at its first workbook
+        import openpyxl  # noqa: F401
+        import python_calamine  # noqa: F401
     import pyarrow as pa
 
     pa.set_cpu_count(args.threads)
@@ -153,11 +193,13 @@ def run_peer(args, name, path, threads, task):
 def rounds(args, task, path, counts=(1, 2)):
     """{(who, threads): [a run of each round]}: engine and peers in turn."""
     rows = {}
+    # pandas takes 28 times the table.
+    peers = [name for name in readers(task) if (name, task) != ("pandas", "jsonl-large")]
     for _ in range(args.rounds):
         for threads in counts:
             rows.setdefault(("graphlume", threads), []).append(engine(args, path, threads))
-            for name in PEERS.get(task, ("polars", "pandas", "pyarrow", "duckdb")):
-                if threads == 1 or name not in ONE_THREAD:
+            for name in peers:
+                if threads == 1 or name not in ("pandas", "openpyxl", "calamine"):
                     rows.setdefault((name, threads), []).append(run_peer(args, name, path, threads, task))
     return rows
 
@@ -191,8 +233,9 @@ def main():
     p.add_argument("--bin", required=True, help="the graphlume binary")
     p.add_argument("--data", default="ingest-files", help="folder of the files, made when missing")
     p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--repeat", type=int, default=5, help="runs in each process, of which the best counts")
-    p.add_argument("--tasks", default=",".join(TASKS))
+    p.add_argument("--repeat", type=int, help="runs in each process, of which the best counts: 5, with --large 1")
+    p.add_argument("--tasks", help=",".join(TASKS + LARGE))
+    p.add_argument("--large", action="store_true", help=f"the tasks {' and '.join(LARGE)} instead of the others")
     p.add_argument("--out", help="file to append the tables to")
     p.add_argument("--peer", help=argparse.SUPPRESS)
     p.add_argument("--task", help=argparse.SUPPRESS)
@@ -201,8 +244,10 @@ def main():
     args = p.parse_args()
     if args.peer:
         return peer(args)
-    files = make_files(args.bin, Path(args.data))
-    for task in args.tasks.split(","):
+    tasks = args.tasks.split(",") if args.tasks else LARGE if args.large else TASKS
+    args.repeat = args.repeat or (1 if args.large else 5)
+    files = make_files(args.bin, Path(args.data), tasks)
+    for task in tasks:
         compare(args, task, files[task])
 
 

@@ -120,7 +120,7 @@ def communities(args, task, graph):
 def reading(args, task):
     """CPU milliseconds of reading a file on one thread."""
     asked = arguments(args, repeat=2 if task == "xlsx" else 5)
-    path = ingest.make_files(args.bin, args.data / "files")[task]
+    path = ingest.make_files(args.bin, args.data / "files", [task])[task]
     rows = {who: runs for (who, _), runs in ingest.rounds(asked, task, path, counts=(1,)).items()}
     return of_rows({("graphlume, 1 thread" if who == "graphlume" else who): runs for who, runs in rows.items()}, "cpu", 1e3)
 

@@ -27,6 +27,7 @@
 
 mod builder;
 mod columns;
+mod quick;
 mod reader;
 mod rows;
 #[cfg(test)]
@@ -47,7 +48,7 @@ use crate::demand::{self, Demand, Kind, Then, demand};
 use crate::format::FormatSpec;
 use crate::meter::Meter;
 use crate::options::{OptionKind, Options, on};
-use crate::{Format, IngestError, ParseCx, Parsed};
+use crate::{Format, IngestError, ParseCx, Parsed, source};
 use builder::ColumnBuilder;
 use reader::{Bad, Reader};
 use rows::{Guard, Rows};
@@ -124,8 +125,8 @@ pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed
         }
         _ => bytes,
     };
-    let text = std::str::from_utf8(bytes).map_err(|e| {
-        let before = &bytes[..e.valid_up_to()];
+    let text = utf8(bytes).map_err(|at| {
+        let before = &bytes[..at];
         let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
         let message = format!("the JSON cannot be read: line {line} is not UTF-8 text");
         IngestError::malformed_at(Format::Json, message, line)
@@ -168,6 +169,25 @@ pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed
     let mut parsed = Parsed { misread, cut, ..Parsed::one(table, warnings) };
     [parsed.agent_name, parsed.agent_version] = agents;
     Ok(parsed)
+}
+
+/// The bytes as text; the error is where they are none. Of a mapped file only a part is in memory at a time.
+fn utf8(bytes: &[u8]) -> Result<&str, usize> {
+    const PIECE_BYTES: usize = 8 << 20;
+    let mut at = 0;
+    while at < bytes.len() {
+        let piece = &bytes[at..bytes.len().min(at + PIECE_BYTES)];
+        let whole = match std::str::from_utf8(piece) {
+            Ok(_) => piece.len(),
+            // The last character goes on in the next piece.
+            Err(e) if e.error_len().is_none() && at + piece.len() < bytes.len() => e.valid_up_to(),
+            Err(e) => return Err(at + e.valid_up_to()),
+        };
+        source::passed(&piece[..whole]);
+        at += whole;
+    }
+    // SAFETY: the pieces were found to be UTF-8, each begins where the one before ended, and the last one ends the bytes.
+    Ok(unsafe { std::str::from_utf8_unchecked(bytes) })
 }
 
 type Agents = [Option<String>; 2];

@@ -14,6 +14,7 @@ mod excel;
 mod export;
 #[macro_use]
 mod format;
+mod gather;
 mod json;
 mod memory;
 mod meter;

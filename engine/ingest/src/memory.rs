@@ -13,6 +13,10 @@ use crate::IngestError;
 /// Bytes from which memory is mapped by itself, in pages of two megabytes where the system has them:
 /// handing out a column in small pages costs as much as parsing it.
 const MAPPED_BYTES_MIN: usize = 4 << 20;
+/// The large pages of most systems.
+const PAGE_BYTES: usize = 2 << 20;
+/// Bytes that are worth giving back: having them again costs more than keeping them does.
+const GIVEN_BACK_BYTES_MIN: usize = 16 << 20;
 /// Bytes of mapped memory that are kept when a table is dropped, for the next one: having the system
 /// clear new pages costs a fifth of reading a table of numbers. The system is told that it may take the
 /// pages back whenever it wants them.
@@ -134,6 +138,19 @@ impl Memory {
         }
     }
 
+    /// Lets go of what lies behind the first `bytes` bytes, where it is much.
+    pub fn keep(&mut self, bytes: usize) {
+        let Self::Mapped(Mapped(Some(map))) = self else { return };
+        let from = bytes.next_multiple_of(PAGE_BYTES);
+        if from + GIVEN_BACK_BYTES_MIN <= map.len() {
+            // SAFETY: the advice makes zeros of what lies behind the bytes, to which no reference exists while this call
+            // has the memory. A refusal leaves it as it is.
+            let _ = unsafe {
+                map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, map.len() - from)
+            };
+        }
+    }
+
     /// The first `count` values of type `T` as a buffer of Arrow, without a copy.
     pub fn into_buffer<T: Pod>(self, count: usize) -> Buffer {
         let buffer = match self {
@@ -165,6 +182,19 @@ mod tests {
             );
         }
         assert!(Memory::room::<u64>(usize::MAX / 4).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_stays_as_it_is() {
+        let bytes = 2 * GIVEN_BACK_BYTES_MIN;
+        let mut memory = Memory::room::<u8>(bytes).unwrap();
+        memory.values_mut::<u8>().fill(7);
+        memory.keep(3_000_000);
+        assert!(memory.values::<u8>()[..3_000_000].iter().all(|b| *b == 7));
+        memory.values_mut::<u8>().fill(8);
+        memory.keep(bytes - 1);
+        assert!(memory.values::<u8>().iter().all(|b| *b == 8));
+        Memory::room::<u8>(100).unwrap().keep(0);
     }
 
     #[test]

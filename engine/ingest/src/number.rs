@@ -46,7 +46,7 @@ fn digits8(text: u64, len: usize) -> Option<u64> {
 
 /// The number whose digits are the bytes of `x`, the first one lowest.
 #[inline(always)]
-fn join8(x: u64) -> u64 {
+pub fn join8(x: u64) -> u64 {
     let pairs = x.wrapping_mul(10).wrapping_add(x >> 8);
     let mask = 0x0000_00FF_0000_00FF;
     let high = (pairs & mask).wrapping_mul(100 + (1_000_000 << 32));

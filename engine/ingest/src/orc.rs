@@ -13,8 +13,8 @@ mod view;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::SchemaRef;
+use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::FieldRef;
 use bytes::Bytes;
 use graphlume_table::Table;
 use graphlume_types::limits::{DECOMPRESSED_BYTES_MAX, ROWS_MAX};
@@ -23,12 +23,11 @@ use orc_rust::{ArrowReaderBuilder, TimestampPrecision};
 
 use crate::error::one_line;
 use crate::format::{FormatSpec, by_signature};
+use crate::gather::{self, Column, NEAR_ROWS};
 use crate::options::{OptionKind, Options, on};
 use crate::{Format, IngestError, ParseCx, Parsed, Stage};
 use tail::Tail;
 use view::View;
-
-const BATCH_ROWS: usize = 65_536;
 
 fn bad(e: impl std::fmt::Display) -> IngestError {
     let message = format!("the ORC data cannot be read: {}", one_line(e));
@@ -60,17 +59,15 @@ pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed
         catch_unwind(AssertUnwindSafe(read))
             .unwrap_or_else(|_| Err(bad("its metadata contradicts its stripes")))
     };
-    let (schema, batches) = match read(TimestampPrecision::Nanosecond) {
+    let table = match read(TimestampPrecision::Nanosecond) {
         // Nanoseconds reach from 1677 to 2262 only.
         Err(IngestError::Malformed { .. }) if tail.has_timestamps() => {
             read(TimestampPrecision::Microsecond)?
         }
         done => done?,
     };
-    Ok(Parsed::one(Table::concat(schema, &batches)?, Vec::new()))
+    Ok(Parsed::one(table, Vec::new()))
 }
-
-type Read = (SchemaRef, Vec<RecordBatch>);
 
 /// Reads `rows` of the stripes that are left in `tail`.
 fn read(
@@ -80,7 +77,7 @@ fn read(
     columns: Option<&[String]>,
     precision: TimestampPrecision,
     cx: &ParseCx,
-) -> Result<Read, IngestError> {
+) -> Result<Table, IngestError> {
     let view = View::new(bytes.clone(), tail);
     let failure = view.failure();
     // What the view refuses comes back through the reader in other words.
@@ -96,11 +93,18 @@ fn read(
         let mask = ProjectionMask::named_roots(root, columns);
         builder = builder.with_projection(mask);
     }
-    let builder = builder.with_batch_size(BATCH_ROWS).with_timestamp_precision(precision);
+    let builder = builder.with_batch_size(NEAR_ROWS).with_timestamp_precision(precision);
     let reader = builder.build();
     let schema = reader.schema();
+    let wanted = usize::try_from(rows.end.min(tail.rows()).saturating_sub(rows.start)).unwrap_or(0);
+    let memory = |field: &FieldRef| gather::memory(field.data_type(), wanted);
+    let mut memories = schema.fields().iter().map(memory).collect::<Result<Vec<_>, _>>()?;
+    let making = schema.fields().iter().zip(&mut memories);
+    let making = making.map(|(field, memory)| {
+        Column::new(Format::Orc, field.data_type(), memory.as_mut(), wanted)
+    });
+    let mut columns = making.collect::<Result<Vec<_>, _>>()?;
     let (mut at, mut bytes_read) = (0u64, 0u64);
-    let mut batches = Vec::new();
     for batch in reader {
         cx.cancel.check()?;
         let batch = batch.map_err(|e| refused(&e))?;
@@ -117,7 +121,15 @@ fn read(
             return Err(IngestError::too_large(message));
         }
         cx.report(Stage::Parsing, 0, at);
-        batches.push(batch);
+        for (column, array) in columns.iter_mut().zip(batch.columns()) {
+            column.append(array)?;
+        }
     }
-    Ok((schema, batches))
+    let rests = columns.into_iter().map(Column::finish).collect::<Result<Vec<_>, _>>()?;
+    let work = schema.fields().iter().zip(memories).zip(rests);
+    let arrays = work.map(|((field, memory), rest)| gather::joined(field, memory, vec![rest]));
+    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(wanted));
+    let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
+    Ok(Table::try_new(batch.map_err(bad)?)?)
 }

@@ -11,14 +11,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::Schema;
+use arrow_array::cast::AsArray as _;
+use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{DataType, FieldRef, Fields};
 use bytes::Bytes;
 use graphlume_table::Table;
 use graphlume_types::limits::{DECOMPRESSED_BYTES_MAX, ROWS_MAX};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
 };
 use parquet::file::metadata::ParquetMetaDataReader;
 use rayon::prelude::*;
@@ -26,6 +28,8 @@ use serde_json::Value;
 
 use crate::error::one_line;
 use crate::format::{FormatSpec, by_signature};
+use crate::gather::{self, NEAR_ROWS, Rest, Texts, Valid, Values};
+use crate::memory::Memory;
 use crate::meter::Meter;
 use crate::options::{OptionKind, Options, on};
 use crate::{Format, IngestError, ParseCx, Parsed};
@@ -33,7 +37,6 @@ use crate::{Format, IngestError, ParseCx, Parsed};
 /// Rows of one column that are read between two looks around: as many as a row group usually has, so
 /// that its columns need not be joined from pieces, and few enough to take milliseconds.
 const BATCH_ROWS: usize = 1 << 20;
-
 fn bad(e: impl std::fmt::Display) -> IngestError {
     let message = format!("the Parquet data cannot be read: {}", one_line(e));
     IngestError::malformed(Format::Parquet, message)
@@ -101,7 +104,8 @@ fn read(
     }
     let roots = roots(&metadata, columns)?;
     let (metadata, cut) = int96::fitted(&Job::new(bytes, &metadata, cx), &groups, &roots)?;
-    let job = Job::new(bytes, &metadata, cx);
+    let viewed = viewed(&metadata);
+    let job = Job { viewed: viewed.as_ref(), ..Job::new(bytes, &metadata, cx) };
     let schema = Arc::new(metadata.schema().project(&roots).map_err(bad)?);
     if roots.is_empty() || groups.is_empty() {
         let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
@@ -111,24 +115,7 @@ fn read(
         }
         return Ok((Table::concat(schema, &[])?, cut));
     }
-    // Each column of each group is read by itself, so that a file of one group keeps all threads busy.
-    let count = roots.len();
-    let parts = (0..groups.len() * count).into_par_iter();
-    let parts = parts.map(|i| job.part(groups[i / count], roots[i % count]));
-    let parts = parts.collect::<Result<Vec<_>, _>>()?;
-    let mut pieces: Vec<Vec<ArrayRef>> = (0..count).map(|_| Vec::new()).collect();
-    for (i, part) in parts.into_iter().enumerate() {
-        pieces[i % count].extend(part);
-    }
-    let columns = pieces.into_par_iter().zip(schema.fields().par_iter());
-    let columns = columns.map(|(pieces, field)| {
-        let schema = Arc::new(Schema::new(vec![Arc::clone(field)]));
-        let batch = |array| RecordBatch::try_new(Arc::clone(&schema), vec![array]).map_err(bad);
-        let batches = pieces.into_iter().map(batch).collect::<Result<Vec<_>, _>>()?;
-        let table = Table::concat(Arc::clone(&schema), &batches)?;
-        Ok(Arc::clone(table.batch().column(0)))
-    });
-    let columns = columns.collect::<Result<Vec<_>, IngestError>>()?;
+    let columns = job.columns(&groups, &roots, schema.fields())?;
     let batch = RecordBatch::try_new(schema, columns).map_err(bad)?;
     Ok((Table::try_new(batch)?, cut))
 }
@@ -137,6 +124,8 @@ fn read(
 struct Job<'a> {
     bytes: &'a Bytes,
     metadata: &'a ArrowReaderMetadata,
+    /// As which texts are read.
+    viewed: Option<&'a ArrowReaderMetadata>,
     /// Bytes of all arrays so far.
     spent: AtomicU64,
     cx: &'a ParseCx,
@@ -145,7 +134,8 @@ struct Job<'a> {
 
 impl<'a> Job<'a> {
     fn new(bytes: &'a Bytes, metadata: &'a ArrowReaderMetadata, cx: &'a ParseCx) -> Self {
-        Self { bytes, metadata, spent: AtomicU64::new(0), cx, meter: Meter::new(cx) }
+        let meter = Meter::new(cx);
+        Self { bytes, metadata, viewed: None, spent: AtomicU64::new(0), cx, meter }
     }
 
     /// Looks at the page headers of the column at `root` before the reader does.
@@ -167,37 +157,164 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
+    /// All columns at `roots`.
+    fn columns(
+        &self,
+        groups: &[usize],
+        roots: &[usize],
+        fields: &Fields,
+    ) -> Result<Vec<ArrayRef>, IngestError> {
+        let rows: Vec<usize> = groups.iter().map(|group| self.rows(*group)).collect();
+        let memory = |field: &FieldRef| gather::memory(field.data_type(), rows.iter().sum());
+        let mut memories = fields.iter().map(memory).collect::<Result<Vec<_>, _>>()?;
+        // Each column of each group is read by itself, so that a file of one group keeps all threads busy.
+        let mut work = Vec::with_capacity(groups.len() * roots.len());
+        for ((root, memory), field) in roots.iter().zip(&mut memories).zip(fields) {
+            let width = gather::width(field.data_type());
+            let mut rest = memory.as_mut().map(Memory::values_mut::<u8>).unwrap_or_default();
+            for (group, rows) in groups.iter().zip(&rows) {
+                let (place, tail) = rest.split_at_mut(rows * width.unwrap_or(0));
+                rest = tail;
+                let values = width.map(|width| Values::new(Format::Parquet, place, width));
+                work.push((*group, *root, values));
+            }
+        }
+        let parts = work.into_par_iter().map(|(group, root, values)| {
+            self.check_pages(group, root)?;
+            match values {
+                Some(values) => self.values(group, root, values).map(Rest::Placed),
+                None => self.arrays(group, root).map(Rest::Arrays),
+            }
+        });
+        let mut parts = parts.collect::<Result<Vec<_>, IngestError>>()?.into_iter();
+        let parts = roots.iter().map(|_| parts.by_ref().take(groups.len()).collect::<Vec<_>>());
+        let work: Vec<_> = parts.zip(memories).zip(fields).collect();
+        let columns = work.into_par_iter();
+        let columns = columns.map(|((parts, memory), field)| gather::joined(field, memory, parts));
+        columns.collect()
+    }
+
+    /// How many rows a row group says it has.
+    fn rows(&self, group: usize) -> usize {
+        usize::try_from(self.metadata.metadata().row_group(group).num_rows()).unwrap_or(0)
+    }
+
     /// The column at `root` in a row group.
     fn part(&self, group: usize, root: usize) -> Result<Vec<ArrayRef>, IngestError> {
         self.check_pages(group, root)?;
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), [root]);
+        self.arrays(group, root)
+    }
+
+    fn reader(
+        &self,
+        metadata: &ArrowReaderMetadata,
+        group: usize,
+        root: usize,
+        rows: usize,
+    ) -> Result<ParquetRecordBatchReader, IngestError> {
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), [root]);
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
             self.bytes.clone(),
-            self.metadata.clone(),
+            metadata.clone(),
         );
-        let reader = builder
-            .with_projection(mask)
-            .with_row_groups(vec![group])
-            .with_batch_size(BATCH_ROWS)
-            .build()
-            .map_err(bad)?;
-        let mut arrays = Vec::new();
-        for batch in reader {
+        let builder =
+            builder.with_projection(mask).with_row_groups(vec![group]).with_batch_size(rows);
+        builder.build().map_err(bad)
+    }
+
+    /// A column of values of one width.
+    fn values(
+        &self,
+        group: usize,
+        root: usize,
+        mut values: Values<'_>,
+    ) -> Result<Valid, IngestError> {
+        for batch in self.reader(self.metadata, group, root, NEAR_ROWS)? {
             self.cx.cancel.check()?;
             let batch = batch.map_err(bad)?;
-            let bytes = batch.get_array_memory_size() as u64;
-            if self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes > DECOMPRESSED_BYTES_MAX {
-                let message = format!(
-                    "the Parquet data expands to more than {DECOMPRESSED_BYTES_MAX} bytes, the limit"
-                );
-                return Err(IngestError::too_large(message));
+            for array in batch.columns() {
+                values.append(array)?;
+                self.count(root, array)?;
             }
-            let rows = if root == 0 { batch.num_rows() as u64 } else { 0 };
-            self.meter.add(bytes, rows);
-            arrays.extend(batch.columns().first().cloned());
+        }
+        values.finish()
+    }
+
+    fn arrays(&self, group: usize, root: usize) -> Result<Vec<ArrayRef>, IngestError> {
+        if let Some(viewed) = self.viewed
+            && *self.metadata.schema().field(root).data_type() == DataType::Utf8
+        {
+            return self.texts(viewed, group, root);
+        }
+        let mut arrays = Vec::new();
+        for batch in self.reader(self.metadata, group, root, BATCH_ROWS)? {
+            self.cx.cancel.check()?;
+            let batch = batch.map_err(bad)?;
+            for array in batch.columns() {
+                self.count(root, array)?;
+                arrays.push(Arc::clone(array));
+            }
         }
         Ok(arrays)
     }
+
+    /// A column of texts.
+    fn texts(
+        &self,
+        viewed: &ArrowReaderMetadata,
+        group: usize,
+        root: usize,
+    ) -> Result<Vec<ArrayRef>, IngestError> {
+        let (mut arrays, mut left) = (Vec::new(), self.rows(group));
+        let mut texts = Texts::new(Format::Parquet, left.min(BATCH_ROWS))?;
+        for batch in self.reader(viewed, group, root, NEAR_ROWS)? {
+            self.cx.cancel.check()?;
+            let batch = batch.map_err(bad)?;
+            let Some(views) = batch.columns().first().and_then(|c| c.as_string_view_opt()) else {
+                return Err(bad("a column is not of its type"));
+            };
+            texts.append_views(views)?;
+            left = left.saturating_sub(views.len());
+            if texts.rows() >= BATCH_ROWS {
+                let more = Texts::new(Format::Parquet, left.min(BATCH_ROWS))?;
+                arrays.push(std::mem::replace(&mut texts, more).finish()?);
+                self.count(root, &arrays[arrays.len() - 1])?;
+            }
+        }
+        if texts.rows() > 0 {
+            let last = texts.finish()?;
+            self.count(root, &last)?;
+            arrays.push(last);
+        }
+        Ok(arrays)
+    }
+
+    /// Counts the bytes and rows of an array.
+    fn count(&self, root: usize, array: &ArrayRef) -> Result<(), IngestError> {
+        let bytes = array.get_array_memory_size() as u64;
+        if self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes > DECOMPRESSED_BYTES_MAX {
+            let message = format!(
+                "the Parquet data expands to more than {DECOMPRESSED_BYTES_MAX} bytes, the limit"
+            );
+            return Err(IngestError::too_large(message));
+        }
+        self.meter.add(bytes, if root == 0 { array.len() as u64 } else { 0 });
+        Ok(())
+    }
+}
+
+/// The metadata by which the texts among the columns are read as views; none where there are no texts.
+fn viewed(of: &ArrowReaderMetadata) -> Option<ArrowReaderMetadata> {
+    let fields = of.schema().fields();
+    if !fields.iter().any(|f| *f.data_type() == DataType::Utf8) {
+        return None;
+    }
+    let viewed = fields.iter().map(|field| match field.data_type() {
+        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => Arc::clone(field),
+    });
+    // What the reader does not take as views, it takes as it is.
+    int96::with_fields(of, viewed.collect()).ok()
 }
 
 /// The positions of the chosen columns, in the order of the file.

@@ -1,9 +1,12 @@
 //! The bytes of a source.
 
 use std::fs::File;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_types::limits::DECOMPRESSED_BYTES_MAX;
+use memmap2::{Mmap, UncheckedAdvice};
+use parking_lot::Mutex;
 
 use crate::format::ZIP;
 use crate::{Format, IngestError, Source};
@@ -32,10 +35,54 @@ pub fn map(file: &File) -> Result<Bytes, IngestError> {
     // SAFETY: the map is private and read-only, and the file does not change while it lives. Sources are
     // immutable by contract (`Source::Path`): uploads are written under a temporary name, renamed when
     // complete and never written again. A scratch file belongs to one parse, which has written it.
-    let map = unsafe { memmap2::Mmap::map(file)? };
+    let map = unsafe { Mmap::map(file)? };
     // A hint only: reading is mostly sequential. A kernel that refuses it changes nothing.
     let _ = map.advise(memmap2::Advice::Sequential);
-    Ok(Bytes::from_owner(map))
+    let map = Arc::new(map);
+    MAPPED.lock().push(Arc::clone(&map));
+    Ok(Bytes::from_owner(MappedFile(map)))
+}
+
+/// The files that are mapped now.
+static MAPPED: Mutex<Vec<Arc<Mmap>>> = Mutex::new(Vec::new());
+/// Bytes of a file that is worth the trouble: letting go and reading again costs a twentieth of reading a CSV.
+const LARGE_BYTES: usize = 128 << 20;
+/// Bytes that the system maps on both sides of one that is read.
+const AROUND_BYTES: usize = 64 << 10;
+
+/// A mapped file, of which [`passed`] knows.
+struct MappedFile(Arc<Mmap>);
+
+impl AsRef<[u8]> for MappedFile {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        MAPPED.lock().retain(|map| !Arc::ptr_eq(map, &self.0));
+    }
+}
+
+/// Lets go of the memory that bytes of a mapped file take, when they have been read: a table and the whole text that it was
+/// made of need not be in memory at the same time. What is read again comes back from the file. Other bytes stay as they are.
+pub fn passed(bytes: &[u8]) {
+    let start = bytes.as_ptr().addr();
+    let maps = MAPPED.lock();
+    let holds = |map: &&Arc<Mmap>| {
+        let first = map.as_ptr().addr();
+        first <= start && start + bytes.len() <= first + map.len()
+    };
+    let Some(map) = maps.iter().find(holds) else { return };
+    if map.len() < LARGE_BYTES {
+        return;
+    }
+    let to = start + bytes.len() - map.as_ptr().addr();
+    let from = (start - map.as_ptr().addr()).saturating_sub(AROUND_BYTES);
+    // SAFETY: the map is a shared one of a file that does not change, and is never written to, so that a page which was let
+    // go has the same content when it is read again. A refusal leaves the pages where they are.
+    let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to - from) };
 }
 
 /// The compression that the first bytes of data of type `format` show, if any.
@@ -62,5 +109,32 @@ pub fn refuse_compressed(format: Format, bytes: &[u8]) -> Result<(), IngestError
     match compression_of(format, bytes) {
         Some(name) => Err(IngestError::Compressed { format, compression: name.to_owned() }),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn bytes_that_were_let_go_are_read_again() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.set_len(LARGE_BYTES as u64).unwrap();
+        let text: Vec<u8> = (0..1_000_000u32).flat_map(u32::to_le_bytes).collect();
+        file.write_all(&text).unwrap();
+        let bytes = map(&file).unwrap();
+        for range in [0..bytes.len(), 70_000..300_000, 5..6, 7..7, 3_999_990..4_000_000] {
+            passed(&bytes[range]);
+            assert!(bytes.starts_with(&text));
+        }
+        // Bytes of another kind are left alone.
+        passed(&text);
+        assert_eq!(text[4], 1);
+        let place = bytes.as_ptr();
+        drop(bytes);
+        assert!(MAPPED.lock().iter().all(|map| map.as_ptr() != place));
     }
 }

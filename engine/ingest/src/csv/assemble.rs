@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, GenericStringArray, Int64Array, OffsetSizeTrait,
-    UInt64Array,
+    StringArray, UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, OffsetBuffer, ScalarBuffer};
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::column::ChunkColumn;
 use super::room::Filled;
@@ -79,12 +78,14 @@ pub fn column(
             Arc::new(BooleanArray::new(values, nulls))
         }
         Kind::Text => {
-            let slots = &slab.values::<u64>()[..rows];
             let total: usize = pieces.iter().map(|p| p.text.len).sum();
-            if i32::try_from(total).is_ok() {
-                text::<i32>(slots, room, pieces, nulls, total)?
-            } else {
-                text::<i64>(slots, room, pieces, nulls, total)?
+            match i32::try_from(total) {
+                Ok(_) if rows == 0 => Arc::new(StringArray::new_null(0)),
+                Ok(_) => narrow(slab, room, pieces, nulls, total)?,
+                Err(_) => {
+                    let ends = wide(&slab.values::<u64>()[..rows], &pieces)?;
+                    text::<i64>(ends, rows, room, pieces, nulls, total)?
+                }
             }
         }
     })
@@ -119,32 +120,64 @@ fn nulls(pieces: &[Piece], rows: usize) -> Option<NullBuffer> {
     Some(NullBuffer::new(valid.finish()))
 }
 
+/// Slots that become ends at a time.
+const NEAR_SLOTS: usize = 512;
+
+/// Texts of less than 2 GiB. Their ends take the place of the slots, and half of their memory.
+fn narrow(
+    mut slab: Memory,
+    room: Memory,
+    pieces: Vec<Piece>,
+    nulls: Option<NullBuffer>,
+    total: usize,
+) -> Result<ArrayRef, Unfit> {
+    let (mut row, mut base) = (0, 0);
+    for piece in &pieces {
+        let end = row + piece.rows;
+        while row < end {
+            let count = NEAR_SLOTS.min(end - row);
+            let mut near = [0u64; NEAR_SLOTS];
+            near[..count].copy_from_slice(&slab.values::<u64>()[row..row + count]);
+            // The slots of these rows and of those before them were read.
+            let ends = &mut slab.values_mut::<i32>()[row + 1..][..count];
+            for (end, slot) in ends.iter_mut().zip(&near) {
+                *end = (base + *slot as usize) as i32;
+            }
+            row += count;
+        }
+        base += piece.text.len;
+    }
+    slab.values_mut::<i32>()[0] = 0;
+    slab.keep((row + 1) * size_of::<i32>());
+    text::<i32>(slab, row, room, pieces, nulls, total)
+}
+
+/// The ends of texts of any length.
+fn wide(slots: &[u64], pieces: &[Piece]) -> Result<Memory, IngestError> {
+    let mut memory = Memory::room::<i64>(slots.len() + 1)?;
+    memory.values_mut::<i64>()[0] = 0;
+    let (mut row, mut base) = (0, 0);
+    for piece in pieces {
+        let ends = &mut memory.values_mut::<i64>()[row + 1..][..piece.rows];
+        for (end, slot) in ends.iter_mut().zip(&slots[row..]) {
+            *end = (base + *slot as usize) as i64;
+        }
+        row += piece.rows;
+        base += piece.text.len;
+    }
+    Ok(memory)
+}
+
 fn text<O: OffsetSizeTrait + Pod>(
-    slab: &[u64],
+    offsets: Memory,
+    rows: usize,
     room: Memory,
     mut pieces: Vec<Piece>,
     nulls: Option<NullBuffer>,
     total: usize,
 ) -> Result<ArrayRef, Unfit> {
-    let mut offsets = Memory::room::<O>(slab.len() + 1)?;
-    offsets.values_mut::<O>()[0] = O::usize_as(0);
-    let (mut slots, mut ends) = (slab, &mut offsets.values_mut::<O>()[1..=slab.len()]);
-    let (mut base, mut work) = (0, Vec::with_capacity(pieces.len()));
-    for piece in &pieces {
-        let (own_slots, rest) = slots.split_at(piece.rows);
-        slots = rest;
-        let (own_ends, rest) = ends.split_at_mut(piece.rows);
-        ends = rest;
-        work.push((own_slots, own_ends, base));
-        base += piece.text.len;
-    }
-    work.into_par_iter().for_each(|(slots, ends, base)| {
-        for (end, slot) in ends.iter_mut().zip(slots) {
-            *end = O::usize_as(base + *slot as usize);
-        }
-    });
     let bytes = joined(room, &mut pieces, total)?.into_buffer::<u8>(total);
-    let ends = slab.len() + 1;
+    let ends = rows + 1;
     let offsets = OffsetBuffer::new(ScalarBuffer::new(offsets.into_buffer::<O>(ends), 0, ends));
     match GenericStringArray::<O>::try_new(offsets.clone(), bytes.clone(), nulls) {
         Ok(array) => Ok(Arc::new(array)),

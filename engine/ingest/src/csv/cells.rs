@@ -48,6 +48,12 @@ impl Cells {
         self.na_filter && self.is_na_word(text)
     }
 
+    /// Whether text that begins with this byte may stand for a missing value.
+    #[inline(always)]
+    pub fn may_be_na(&self, first: u8) -> bool {
+        self.na_filter && ((self.default_na && begins_na(first)) || !self.na.is_empty())
+    }
+
     /// Whether `text` is a word for a missing value, even where none is missing.
     #[inline(always)]
     pub fn is_na_word(&self, text: &[u8]) -> bool {
@@ -97,9 +103,13 @@ impl Cells {
 pub fn is_default_na(text: &[u8]) -> bool {
     match text.first() {
         None => true,
-        Some(b'#' | b'-' | b'1' | b'<' | b'N' | b'n') if text.len() <= 8 => is_na_spelling(text),
-        Some(_) => false,
+        Some(first) => begins_na(*first) && text.len() <= 8 && is_na_spelling(text),
     }
+}
+
+#[inline(always)]
+fn begins_na(first: u8) -> bool {
+    matches!(first, b'#' | b'-' | b'1' | b'<' | b'N' | b'n')
 }
 
 #[inline(never)]

@@ -22,6 +22,8 @@ pub struct BadCell {
     pub kind: Kind,
 }
 
+/// Bytes of a cell of text that are copied without a look at its length.
+const SHORT: usize = 16;
 /// Cells that are read one by one before four at a time are tried again.
 const PATIENCE: Patience = Patience::new(4);
 
@@ -246,24 +248,39 @@ impl<'a> ChunkColumn<'a> {
     /// Takes cells that are text as they stand; returns the first one that is not.
     #[inline(always)]
     fn push_text(&mut self, cx: &Cells, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
-        const SHORT: usize = 16;
+        while self.push_near_text(cx, data, cells) {
+            let left = self.slots.len() - self.rows;
+            let bytes: usize = cells.iter(left).map(Token::len).sum();
+            self.text.space(bytes + SHORT);
+        }
+        cells.next()
+    }
+
+    /// As [`ChunkColumn::push_text`], as long as there is space; whether there is none any more.
+    #[inline(always)]
+    fn push_near_text(&mut self, cx: &Cells, data: &[u8], cells: &mut Cursor<'_>) -> bool {
         let first = self.rows;
-        let ordinary = |t: &Token| t.is_plain() && !cx.is_na(t.raw(data));
         let slots = &mut self.slots[first..];
-        let bytes: usize = cells.iter(slots.len()).map(Token::len).sum();
-        let (before, mut at, mut taken) = (self.text.len(), 0, 0);
-        let space = self.text.space(bytes + SHORT);
+        let (before, mut at, mut taken, mut full) = (self.text.len(), 0, 0, false);
+        let space = self.text.rest();
         for (slot, token) in slots.iter_mut().zip(cells.iter(usize::MAX)) {
-            if !ordinary(&token) {
-                break;
-            }
-            let (start, len) = (token.start(), token.len());
+            let (start, len) = (token.start(), token.plain_len());
             // Most cells are short: a copy of fixed size is one load and one store. What it writes
             // beyond the cell is overwritten by the next.
-            let source = data.get(start..start + SHORT).filter(|_| len <= SHORT);
-            match (source, space.get_mut(at..at + SHORT)) {
-                (Some(source), Some(target)) => target.copy_from_slice(source),
-                _ => space[at..at + len].copy_from_slice(&data[start..start + len]),
+            let source = data.get(start..).and_then(|data| data.first_chunk::<SHORT>());
+            let source = source.filter(|s| (1..=SHORT).contains(&len) && !cx.may_be_na(s[0]));
+            let target = space.get_mut(at..).and_then(|space| space.first_chunk_mut::<SHORT>());
+            if let (Some(source), Some(target)) = (source, target) {
+                *target = *source;
+            } else {
+                if !token.is_plain() || cx.is_na(token.raw(data)) {
+                    break;
+                }
+                let Some(target) = space.get_mut(at..at + len) else {
+                    full = true;
+                    break;
+                };
+                target.copy_from_slice(&data[start..start + len]);
             }
             at += len;
             *slot = (before + at) as u64;
@@ -272,7 +289,7 @@ impl<'a> ChunkColumn<'a> {
         self.text.took(at);
         self.rows = first + taken;
         cells.pass(taken);
-        cells.next()
+        full
     }
 
     /// Any cell in any representation; may change the representation.

@@ -62,6 +62,17 @@ pub struct Shape {
     pub skip_blank: bool,
 }
 
+#[cfg(target_arch = "x86_64")]
+impl Shape {
+    fn ends(self) -> Option<Box<simd_scan::Ends>> {
+        let Self { separator, quote, columns, cr, .. } = self;
+        // A lone cell may be a blank line.
+        let ordinary = !cr && (2..=simd_scan::COLUMNS_MAX).contains(&columns) && swar::available();
+        let stop = quote.mark.unwrap_or(separator);
+        ordinary.then(|| Box::new(simd_scan::Ends::new(separator, stop, columns)))
+    }
+}
+
 /// Turns a chunk into tokens, some rows at a time.
 pub struct Fast<'a> {
     data: &'a [u8],
@@ -71,11 +82,23 @@ pub struct Fast<'a> {
     base: usize,
     mask: u64,
     patience: Patience,
+    /// Where many records at a time can be read.
+    #[cfg(target_arch = "x86_64")]
+    ends: Option<Box<simd_scan::Ends>>,
 }
 
 impl<'a> Fast<'a> {
     pub fn new(data: &'a [u8], shape: Shape) -> Self {
-        let mut this = Self { data, shape, start: 0, base: 0, mask: 0, patience: PATIENCE };
+        let mut this = Self {
+            data,
+            shape,
+            start: 0,
+            base: 0,
+            mask: 0,
+            patience: PATIENCE,
+            #[cfg(target_arch = "x86_64")]
+            ends: shape.ends(),
+        };
         this.mask = this.block(0);
         this
     }
@@ -160,13 +183,7 @@ impl<'a> Fast<'a> {
     /// Reads records as long as they are ordinary ones. Returns their number.
     #[cfg(target_arch = "x86_64")]
     fn many(&mut self, out: &mut [Token]) -> usize {
-        let Shape { separator, quote, columns, cr, .. } = self.shape;
-        // A lone cell may be a blank line.
-        if cr || !(2..=simd_scan::COLUMNS_MAX).contains(&columns) || !swar::available() {
-            return 0;
-        }
-        let ends =
-            simd_scan::Ends { separator, stop: quote.mark.unwrap_or(separator), width: columns };
+        let Some(ends) = &self.ends else { return 0 };
         // SAFETY: the processor has what the function is compiled for.
         let (rows, at) = unsafe { simd_scan::records(self.data, self.start, ends, out) };
         self.start = at;

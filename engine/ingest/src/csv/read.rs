@@ -22,7 +22,7 @@ use super::token::{Stop, Token};
 use crate::decimals::rounded;
 use crate::demand::{self, Kind, Then};
 use crate::memory::Memory;
-use crate::{Format, IngestError, ParseCx};
+use crate::{Format, IngestError, ParseCx, source};
 
 /// Rows whose types are looked at before the first chunk is read.
 const SAMPLE_ROWS: usize = 100;
@@ -239,6 +239,7 @@ fn read_chunk(job: &Job<'_>, part: &mut ChunkRows<'_>, hints: &[AtomicU16]) -> R
     }
     let all: Vec<usize> = (0..part.columns.len()).collect();
     read_columns(job, part, &all)?;
+    source::passed(&job.text[part.chunk.range.clone()]);
     job.meter.add(part.chunk.range.len() as u64, part.columns.first().map_or(0, |c| c.rows as u64));
     for (values, hint) in part.columns.iter().zip(hints) {
         hint.fetch_or(values.seen.0, Ordering::Relaxed);
@@ -355,5 +356,10 @@ fn settle(job: &Job<'_>, part: &mut ChunkRows<'_>, kinds: &[Kind]) -> Result<(),
             again.push(i);
         }
     }
-    if again.is_empty() { Ok(()) } else { read_columns(job, part, &again) }
+    if again.is_empty() {
+        return Ok(());
+    }
+    read_columns(job, part, &again)?;
+    source::passed(&job.text[part.chunk.range.clone()]);
+    Ok(())
 }

@@ -36,6 +36,14 @@ impl<'a> Room<'a> {
         &mut own[self.len..]
     }
 
+    /// The space that there is behind the text.
+    pub fn rest(&mut self) -> &mut [u8] {
+        match &mut self.own {
+            Some(own) => &mut own[self.len..],
+            None => &mut self.part[self.len..],
+        }
+    }
+
     pub fn took(&mut self, bytes: usize) {
         self.len += bytes;
     }
@@ -77,7 +85,7 @@ mod tests {
         room.push(b"abc");
         room.space(5)[..2].copy_from_slice(b"de");
         room.took(2);
-        assert_eq!(room.len(), 5);
+        assert_eq!((room.len(), room.rest().len()), (5, 3));
         room.push(b"fghi");
         let filled = room.finish();
         assert_eq!(

@@ -21,25 +21,33 @@ const BLOCKS_MAX: usize = 1_024;
 pub const COLUMNS_MAX: usize = 32;
 /// Cells that one word can add.
 const WORD: usize = 64;
+/// Cells of a word that are taken without a look at how many there are, since most words have no more and a wrong guess
+/// costs as much as all of them; and cells that are taken at a time after that.
+const FIRST: usize = 12;
+const STEP: usize = 4;
 
 const _: () = assert!(64 * BLOCKS_MAX < CELL_BYTES_MAX);
+const _: () = assert!((WORD - FIRST).is_multiple_of(STEP));
 
 type Bounds = [u32; CELLS + WORD];
 
 /// What ends cells and records.
 #[derive(Clone, Copy)]
 pub struct Ends {
-    pub separator: u8,
+    separator: u8,
     /// A byte that stops everything, for instance a quote; the separator when there is none.
-    pub stop: u8,
-    /// Cells of a record, 1 to [`COLUMNS_MAX`].
-    pub width: usize,
+    stop: u8,
+    /// Cells of a record.
+    width: usize,
+    /// The bits of the line ends among the ends that come behind so many of a record.
+    patterns: [u64; COLUMNS_MAX],
 }
 
 impl Ends {
-    /// The bits of the line ends among all ends.
-    fn pattern(self) -> u128 {
-        (0..128).filter(|i| i % self.width == self.width - 1).fold(0, |p, i| p | 1 << i)
+    /// `width`: 1 to [`COLUMNS_MAX`].
+    pub fn new(separator: u8, stop: u8, width: usize) -> Self {
+        let lines = (width - 1..128).step_by(width).fold(0u128, |lines, i| lines | 1 << i);
+        Self { separator, stop, width, patterns: std::array::from_fn(|i| (lines >> i) as u64) }
     }
 }
 
@@ -59,13 +67,12 @@ pub fn digits(
     if !(1..=COLUMNS_MAX).contains(&width) {
         return (rows, at);
     }
-    let ends = Ends { separator, stop: separator, width };
-    let pattern = ends.pattern();
+    let ends = Ends::new(separator, separator, width);
     let mut bounds = [0; CELLS + WORD];
     let mut values = [0u64; CELLS];
     while rows < rows_max {
         let rest = behind(data, at);
-        let found = bound::<true>(rest, ends, pattern, &mut bounds);
+        let found = bound::<true>(rest, &ends, (rows_max - rows) * width, &mut bounds);
         let some = (found / width).min(rows_max - rows);
         let cells = some * width;
         if some == 0 || !convert(rest, &bounds[..=cells], &mut values) {
@@ -87,13 +94,12 @@ pub fn digits(
 /// number of records, and where the next one begins. Stops early at the stop byte, at a record of another
 /// width, and near the end of `data`.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub fn records(data: &[u8], mut at: usize, ends: Ends, out: &mut [Token]) -> (usize, usize) {
+pub fn records(data: &[u8], mut at: usize, ends: &Ends, out: &mut [Token]) -> (usize, usize) {
     let width = ends.width;
-    let pattern = ends.pattern();
     let mut bounds = [0; CELLS + WORD];
     let (mut rows, rows_max) = (0, out.len() / width);
     while rows < rows_max {
-        let found = bound::<false>(behind(data, at), ends, pattern, &mut bounds);
+        let found = bound::<false>(behind(data, at), ends, (rows_max - rows) * width, &mut bounds);
         let some = (found / width).min(rows_max - rows);
         if some == 0 {
             break;
@@ -117,37 +123,51 @@ fn behind(data: &[u8], at: usize) -> &[u8] {
     data.get(at..).unwrap_or_default()
 }
 
-/// Finds where cells begin: the first at 0, cell `i` at `bounds[i]`. Returns the number of cells whose
+/// Finds where `wanted` cells begin, or some more: the first at 0, cell `i` at `bounds[i]`. Returns the number of cells whose
 /// end was found, in records of the right width but for the last one. Every one of them ends at least 8
 /// bytes before the end of `data`. `DIGITS`: cells have nothing but digits.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn bound<const DIGITS: bool>(data: &[u8], ends: Ends, pattern: u128, bounds: &mut Bounds) -> usize {
+fn bound<const DIGITS: bool>(
+    data: &[u8],
+    ends: &Ends,
+    wanted: usize,
+    bounds: &mut Bounds,
+) -> usize {
+    // Cells so far, and those of the last record.
     let (mut n, mut phase) = (0, 0);
     bounds[0] = 0;
     let (blocks, _) = data[..data.len().saturating_sub(8)].as_chunks::<64>();
     for (i, block) in blocks.iter().take(BLOCKS_MAX).enumerate() {
         let (foreign, lines, separators) = marks::<DIGITS>(block, ends);
         let count = foreign.count_ones() as usize;
-        if n + count >= CELLS {
+        if n >= wanted || n + count >= CELLS {
             break;
         }
-        let wanted = _bzhi_u64((pattern >> phase) as u64, count as u32);
-        if lines | separators != foreign || _pext_u64(lines, foreign) != wanted {
+        let lines_wanted = _bzhi_u64(ends.patterns[phase % COLUMNS_MAX], count as u32);
+        if lines | separators != foreign || _pext_u64(lines, foreign) != lines_wanted {
             break;
         }
         let base = 64 * i as u32 + 1;
         let mut rest = foreign;
-        let mut done = 0;
-        // In steps of eight, whose number is mostly the same; what is written too much is written again.
+        let mut done = FIRST;
+        // What is written too much is written again.
+        for slot in &mut bounds[n + 1..][..FIRST] {
+            *slot = base + rest.trailing_zeros();
+            rest = _blsr_u64(rest);
+        }
         while done < count {
-            for slot in &mut bounds[n + done + 1..][..8] {
+            for slot in &mut bounds[n + done + 1..][..STEP] {
                 *slot = base + rest.trailing_zeros();
                 rest = _blsr_u64(rest);
             }
-            done += 8;
+            done += STEP;
         }
         n += count;
-        phase = (phase + count) % ends.width;
+        // Without a division, which every word would wait for.
+        phase = match lines.leading_zeros() {
+            64 => phase + count,
+            behind => (foreign & !(u64::MAX >> behind)).count_ones() as usize,
+        };
     }
     n
 }
@@ -156,7 +176,7 @@ fn bound<const DIGITS: bool>(data: &[u8], ends: Ends, pattern: u128, bounds: &mu
 /// separator.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn marks<const DIGITS: bool>(block: &[u8; 64], ends: Ends) -> (u64, u64, u64) {
+fn marks<const DIGITS: bool>(block: &[u8; 64], ends: &Ends) -> (u64, u64, u64) {
     let (mut stops, mut lines, mut separators) = (0, 0, 0);
     for half in 0..2 {
         // SAFETY: the load has no alignment demand, and the 32 bytes at 32 * half (half < 2) lie inside

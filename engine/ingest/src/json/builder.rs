@@ -98,7 +98,8 @@ impl ColumnBuilder {
     /// Appends a scalar that is written as `raw`, which counts for numbers among texts.
     #[inline]
     pub fn push(&mut self, scalar: Scalar<'_>, raw: &str) {
-        if scalar == Scalar::Null {
+        let is_null = matches!(scalar, Scalar::Null);
+        if is_null {
             if self.valid.is_empty() {
                 self.valid = vec![true; self.rows];
             }
@@ -137,8 +138,8 @@ impl ColumnBuilder {
             (Values::UInt(v), _) => v.push(0),
         }
         self.rows += 1;
-        if !self.valid.is_empty() || scalar == Scalar::Null {
-            self.valid.push(scalar != Scalar::Null);
+        if !self.valid.is_empty() || is_null {
+            self.valid.push(!is_null);
         }
     }
 

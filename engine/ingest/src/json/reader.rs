@@ -8,6 +8,7 @@ use graphlume_types::limits::JSON_DEPTH_MAX;
 use memchr::memchr2;
 
 use super::builder::Scalar;
+use super::quick::{self, Key};
 use crate::number::{Int, Style, fast_int, float, integer};
 
 /// Why a document cannot be read, and at which byte.
@@ -34,6 +35,11 @@ impl<'a> Reader<'a> {
 
     pub fn position(&self) -> usize {
         self.at
+    }
+
+    /// What was read from the byte `start` on.
+    pub fn since(&self, start: usize) -> &'a [u8] {
+        &self.bytes()[start..self.at]
     }
 
     fn bytes(&self) -> &'a [u8] {
@@ -124,10 +130,30 @@ impl<'a> Reader<'a> {
         Ok(Some(name))
     }
 
+    /// Steps over the name and the colon of the next member, when they are `key` as most writers have it.
+    #[inline]
+    pub fn known_member(&mut self, first: &mut bool, key: Option<Key>) -> bool {
+        let (bytes, mut at) = (self.bytes(), self.at);
+        if !*first {
+            if bytes.get(at) != Some(&b',') {
+                return false;
+            }
+            at += 1;
+            at += usize::from(bytes.get(at) == Some(&b' '));
+        }
+        let Some(len) = key.and_then(|key| key.length_at(bytes, at)) else { return false };
+        (self.at, *first) = (at + len, false);
+        true
+    }
+
     /// The string whose opening quote is next.
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>, Bad> {
         let start = self.at + 1;
+        if let Some(len) = quick::string(self.bytes(), start) {
+            self.at = start + len + 1;
+            return Ok(Cow::Borrowed(&self.text[start..start + len]));
+        }
         let found = memchr2(b'"', b'\\', self.bytes().get(start..).unwrap_or_default());
         let end = start + found.ok_or_else(|| self.bad("a string is never closed"))?;
         if self.bytes()[end] == b'"' {
@@ -202,6 +228,10 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn scalar(&mut self) -> Result<(Scalar<'a>, &'a str), Bad> {
         let (start, bytes) = (self.at, self.bytes());
+        if let Some((scalar, len)) = quick::number(bytes, start) {
+            self.at += len;
+            return Ok((scalar, &self.text[start..self.at]));
+        }
         let tail = bytes.get(start..).unwrap_or_default();
         let numeric = |b: &u8| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
         let len = tail.iter().position(|b| !numeric(b)).unwrap_or(tail.len());

@@ -7,8 +7,10 @@ use graphlume_types::limits::{CELL_BYTES_MAX, COLUMNS_MAX, ROWS_MAX};
 use rayon::prelude::*;
 
 use super::builder::{ColumnBuilder, Scalar};
+use super::quick::Key;
 use super::reader::{Bad, Reader, compact};
 use crate::meter::Meter;
+use crate::source;
 
 /// Cells beyond one per byte that absent members may be filled in with.
 pub const PADDING_CELLS_MAX: u64 = 1 << 26;
@@ -38,6 +40,8 @@ impl Guard<'_> {
 pub struct Rows {
     pub names: Vec<String>,
     pub columns: Vec<ColumnBuilder>,
+    /// The names as records mostly have them.
+    keys: Vec<Option<Key>>,
     by_name: HashMap<String, usize>,
     pub count: usize,
     /// Whether the columns are all known, so that arrays of values must fit them.
@@ -49,13 +53,15 @@ impl Rows {
     pub fn named(names: Vec<String>, guard: Guard<'_>) -> Self {
         let columns = names.iter().map(|name| guard.column(name)).collect();
         let by_name = names.iter().cloned().zip(0..).collect();
-        Self { names, columns, by_name, count: 0, closed: true }
+        let keys = names.iter().map(|name| Key::of(name)).collect();
+        Self { names, columns, keys, by_name, count: 0, closed: true }
     }
 
     /// Drops the column that pandas makes of row labels without a name.
     pub fn remove_index(&mut self) {
         if let Some(at) = self.by_name.get("index").copied() {
             self.names.remove(at);
+            self.keys.remove(at);
             self.columns.remove(at);
         }
     }
@@ -66,6 +72,7 @@ impl Rows {
             return Err(format!("there are too many columns; the limit is {COLUMNS_MAX}"));
         }
         self.names.push(name.to_owned());
+        self.keys.push(Key::of(name));
         self.columns.push(guard.column(name));
         self.by_name.insert(name.to_owned(), at);
         Ok(at)
@@ -162,17 +169,24 @@ fn row(reader: &mut Reader<'_>, rows: &mut Rows, guard: Guard<'_>) -> Result<(),
 
 fn object(reader: &mut Reader<'_>, rows: &mut Rows, guard: Guard<'_>) -> Result<(), Bad> {
     let (row, mut guess, mut first) = (rows.count, 0, true);
-    while let Some(name) = reader.member(&mut first)? {
-        let at = rows.locate(&name, guess, guard).map_err(|e| reader.limit(e))?;
+    loop {
+        // The next member is mostly that of the next column.
+        let known = reader.known_member(&mut first, rows.keys.get(guess).copied().flatten());
+        let at = if known {
+            guess
+        } else {
+            let Some(name) = reader.member(&mut first)? else { return Ok(()) };
+            rows.locate(&name, guess, guard).map_err(|e| reader.limit(e))?
+        };
         guess = at + 1;
         let column = &mut rows.columns[at];
         if column.len() > row {
+            let name = &rows.names[at];
             return Err(reader.bad(format!("member {name:?} occurs twice in one record")));
         }
         column.pad(row);
         cell(reader, column)?;
     }
-    Ok(())
 }
 
 fn array(reader: &mut Reader<'_>, rows: &mut Rows, guard: Guard<'_>) -> Result<(), Bad> {
@@ -201,6 +215,7 @@ pub fn list(reader: &mut Reader<'_>, rows: &mut Rows, guard: Guard<'_>) -> Resul
     while reader.item(&mut first)? {
         row(reader, rows, guard)?;
         if rows.count.is_multiple_of(16_384) {
+            source::passed(reader.since(told));
             guard.meter.add((reader.position() - told) as u64, 16_384);
             told = reader.position();
         }
@@ -275,5 +290,6 @@ fn chunk(text: &str, start: usize, end: usize, guard: Guard<'_>) -> Result<Rows,
         }
         at += len + 1;
     }
+    source::passed(&text.as_bytes()[start..end]);
     Ok(rows)
 }

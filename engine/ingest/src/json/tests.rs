@@ -284,3 +284,15 @@ fn utf_16_is_read_by_the_mark_at_its_start() {
         assert!(e.slug() == "malformed-json" && e.to_string().contains("UTF-16"), "{e}");
     }
 }
+
+#[test]
+fn text_is_looked_at_in_pieces_that_end_within_characters() {
+    let text = format!("a{}", "\u{1f600}".repeat(5 << 20));
+    assert_eq!(super::utf8(text.as_bytes()), Ok(text.as_str()));
+    let mut bytes = text.into_bytes();
+    assert_eq!(super::utf8(&bytes[..bytes.len() - 1]), Err(bytes.len() - 4));
+    let at = 4 * (3 << 20) + 1;
+    bytes[at] = b'x';
+    assert_eq!(super::utf8(&bytes), Err(at + 1));
+    assert_eq!(super::utf8(b""), Ok(""));
+}

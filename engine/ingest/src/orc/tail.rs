@@ -96,6 +96,11 @@ impl Tail {
         (self, rest)
     }
 
+    /// The rows of all stripes.
+    pub fn rows(&self) -> u64 {
+        self.footer.stripes.iter().map(|stripe| stripe.number_of_rows()).sum()
+    }
+
     /// The type of a column.
     pub fn kind(&self, column: u32) -> Option<Kind> {
         self.footer.types.get(column as usize).map(Type::kind)

@@ -100,7 +100,8 @@ fn finest(seconds: u64) -> TimeUnit {
     UNITS.iter().find(|(_, per)| fits(*per)).map_or(TimeUnit::Second, |(unit, _)| *unit)
 }
 
-fn with_fields(
+/// The metadata by which columns are read as `fields`.
+pub(super) fn with_fields(
     metadata: &ArrowReaderMetadata,
     fields: Vec<FieldRef>,
 ) -> Result<ArrowReaderMetadata, IngestError> {
