@@ -54,6 +54,14 @@ def sampled_pairs(n, src, dst, pivots=64, targets=2000):
     return [np.concatenate(column) for column in zip(*parts)]
 
 
+def stress(positions, pairs):
+    """Of the pairs and distances of `sampled_pairs`, at the best scale."""
+    i, j, d = pairs
+    x = np.linalg.norm(positions[i] - positions[j], axis=1)
+    scale = (x / d).sum() / max(((x / d) ** 2).sum(), 1e-300)
+    return float(np.mean((scale * x / d - 1) ** 2))
+
+
 def measure(n, src, dst, positions, pairs=None):
     """All figures of one layout as a dict. `pairs` are those of `sampled_pairs` that the stress is taken over."""
     positions = np.asarray(positions, float)
@@ -62,10 +70,7 @@ def measure(n, src, dst, positions, pairs=None):
     a = adjacency(n, src, dst)
     pick = lambda stream, count: linked_nodes(a, stream, count)
     sample = np.unique(pick(2, 2000))
-    i, j, d = sampled_pairs(n, src, dst) if pairs is None else pairs
-    x = np.linalg.norm(positions[i] - positions[j], axis=1)
-    scale = (x / d).sum() / max(((x / d) ** 2).sum(), 1e-300)
-    out = {"stress": float(np.mean((scale * x / d - 1) ** 2))}
+    out = {"stress": stress(positions, sampled_pairs(n, src, dst) if pairs is None else pairs)}
     tree = cKDTree(positions)
     for hops in (1, 2):
         overlap = []
