@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Layouts of Graphlume beside igraph's: seconds, stress and neighbourhood preservation on ten graphs a size.
 
+    layouts.py settled --bin BIN [...]     until the picture stands, see settled.py
     layouts.py BIN [NAMES] [--sizes 100,1000,10000] [--graphs NAMES] [--limit 60] [--threads 2] [--write FILE] [--append]
 
 NAMES are igraph's names of layouts, separated by commas. Each igraph layout runs in a process of its own and is ended at
@@ -292,4 +293,9 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["settled"]:
+        import settled
+
+        settled.main(sys.argv[2:])
+    else:
+        main()

@@ -54,18 +54,33 @@ def sampled_pairs(n, src, dst, pivots=64, targets=2000):
     return [np.concatenate(column) for column in zip(*parts)]
 
 
+def stress(positions, pairs):
+    """Of the pairs and distances of `sampled_pairs`, at the best scale."""
+    i, j, d = pairs
+    x = np.linalg.norm(positions[i] - positions[j], axis=1)
+    scale = (x / d).sum() / max(((x / d) ** 2).sum(), 1e-300)
+    return float(np.mean((scale * x / d - 1) ** 2))
+
+
+def distant_ends(a):
+    """The pairs of nodes whose mean distance `edge_length` is a share of."""
+    return linked_nodes(a, 5, 200_000), linked_nodes(a, 6, 200_000)
+
+
+def edge_length(positions, src, dst, distant):
+    """Mean length of an edge over the mean distance of the nodes `distant`."""
+    mean = lambda i, j: np.linalg.norm(positions[i] - positions[j], axis=1).mean()
+    return float(mean(src, dst) / mean(*distant))
+
+
 def measure(n, src, dst, positions, pairs=None):
     """All figures of one layout as a dict. `pairs` are those of `sampled_pairs` that the stress is taken over."""
     positions = np.asarray(positions, float)
     if not np.isfinite(positions).all():
         return {"nonfinite": int((~np.isfinite(positions)).any(1).sum())}
     a = adjacency(n, src, dst)
-    pick = lambda stream, count: linked_nodes(a, stream, count)
-    sample = np.unique(pick(2, 2000))
-    i, j, d = sampled_pairs(n, src, dst) if pairs is None else pairs
-    x = np.linalg.norm(positions[i] - positions[j], axis=1)
-    scale = (x / d).sum() / max(((x / d) ** 2).sum(), 1e-300)
-    out = {"stress": float(np.mean((scale * x / d - 1) ** 2))}
+    sample = np.unique(linked_nodes(a, 2, 2000))
+    out = {"stress": stress(positions, sampled_pairs(n, src, dst) if pairs is None else pairs)}
     tree = cKDTree(positions)
     for hops in (1, 2):
         overlap = []
@@ -95,8 +110,7 @@ def measure(n, src, dst, positions, pairs=None):
     side = lambda o, a, b: (a[:, 0] - o[:, 0]) * (b[:, 1] - o[:, 1]) - (a[:, 1] - o[:, 1]) * (b[:, 0] - o[:, 0])
     cross = (side(p, q, r) * side(p, q, s) < 0) & (side(r, s, p) * side(r, s, q) < 0)
     out["crossings"] = float(cross.mean()) if len(cross) else 0.0
-    far = np.linalg.norm(positions[pick(5, 200_000)] - positions[pick(6, 200_000)], axis=1).mean()
-    out["atedge"] = float(np.linalg.norm(positions[u] - positions[v], axis=1).mean() / far)
+    out["atedge"] = edge_length(positions, u, v, distant_ends(a))
     return out
 
 

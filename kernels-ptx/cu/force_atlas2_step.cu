@@ -350,36 +350,45 @@ GL_KERNEL void GL_BOUNDS(256) fa_finish(u32 n, u32 rows, u32 iterations, const f
   }
 }
 
-// Compares the layout with itself some iterations ago: two numbers for each block, how far bodies have
-// travelled and how far they are from the centre, by mass. The positions become the new reference.
+// Compares the layout with itself some iterations ago: three numbers for each block, how far bodies have
+// travelled and how far they are and were from the centre, by mass. The positions become the new reference.
 // Moves 20 bytes a body in and 8 out.
-//@ points: n, masses: n, state: 24, reference: n, partials: 2 * blocks
+//@ points: n, masses: n, state: 24, reference: n, partials: 3 * blocks
 GL_KERNEL void GL_BOUNDS(256) fa_look(u32 n, const float2* GL_RESTRICT points, const f32* GL_RESTRICT masses,
                                       const f64* GL_RESTRICT state, float2* GL_RESTRICT reference,
                                       f64* GL_RESTRICT partials) {
   const f64 x = state[FA_CENTRE_X], y = state[FA_CENTRE_Y];
-  f64 travel = 0.0, radius = 0.0;
+  f64 travel = 0.0, radius = 0.0, before = 0.0;
   for (u64 i = gl_first(); i < n; i += gl_step()) {
     const float2 p = points[i], q = reference[i];
     const f64 m = (f64)masses[i], dx = (f64)p.x - x, dy = (f64)p.y - y;
     const f64 tx = (f64)(p.x - q.x), ty = (f64)(p.y - q.y);
     travel += m * sqrt(tx * tx + ty * ty);
+    const f64 ox = (f64)q.x - x, oy = (f64)q.y - y;
     radius += m * sqrt(dx * dx + dy * dy);
+    before += m * sqrt(ox * ox + oy * oy);
     reference[i] = p;
   }
   travel = block_sum(travel);
   radius = block_sum(radius);
+  before = block_sum(before);
   if (threadIdx.x == 0) {
-    partials[2 * blockIdx.x] = travel;
-    partials[2 * blockIdx.x + 1] = radius;
+    partials[3 * blockIdx.x] = travel;
+    partials[3 * blockIdx.x + 1] = radius;
+    partials[3 * blockIdx.x + 2] = before;
   }
 }
 
-// Counts the looks in a row that found rest: travel of at most `rest` of the radius. One block.
-//@ partials: 2 * rows, state: 24
-GL_KERNEL void GL_BOUNDS(256) fa_rest(u32 rows, f64 rest, const f64* GL_RESTRICT partials, f64* state) {
-  const f64 travel = fa_column(partials, rows, 2, 0), radius = fa_column(partials, rows, 2, 1);
+// Counts the looks in a row that found rest: travel of at most `rest` of the radius, or a radius that is within
+// `steady` of what it was, at most `telling`, with a travel of at most `exchange` of it. One block.
+//@ partials: 3 * rows, state: 24
+GL_KERNEL void GL_BOUNDS(256) fa_rest(u32 rows, f64 rest, f64 steady, f64 exchange, f64 telling,
+                                      const f64* GL_RESTRICT partials, f64* state) {
+  const f64 travel = fa_column(partials, rows, 3, 0), radius = fa_column(partials, rows, 3, 1);
+  const f64 before = fa_column(partials, rows, 3, 2);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
-    state[FA_QUIET] = travel <= rest * radius ? state[FA_QUIET] + 1.0 : 0.0;
+    const bool is_steady = fabs(radius - before) <= steady * radius && travel <= exchange * radius;
+    const bool rests = travel <= rest * radius || (is_steady && radius <= telling);
+    state[FA_QUIET] = rests ? state[FA_QUIET] + 1.0 : 0.0;
   }
 }

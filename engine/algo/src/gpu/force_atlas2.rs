@@ -323,7 +323,7 @@ impl GpuForceAtlas2 {
         }
     }
 
-    /// Whether the layout has come to rest: nodes still swing, and none travels any more.
+    /// Whether the layout has come to rest: nodes still swing, but none travels, or the picture grows no more.
     #[must_use]
     pub fn settled(&self) -> bool {
         self.nodes == 0 || (self.pokes.is_empty() && self.seen[at::QUIET] >= f64::from(cpu::LOOKS))

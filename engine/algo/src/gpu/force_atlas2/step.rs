@@ -279,7 +279,10 @@ impl GpuForceAtlas2 {
         )?;
         let one = Grid::blocks(1, THREADS);
         let (partials, state) = (self.partials.view(), self.state.view_mut());
-        kernels::fa_rest(&self.gpu, one, rows, cpu::REST, partials, state)
+        let mass = f64::from(self.mean_mass) * f64::from(n);
+        let telling = cpu::telling_size(&self.params, mass);
+        let (rest, steady, exchange) = (cpu::REST, cpu::STEADY, cpu::EXCHANGE);
+        kernels::fa_rest(&self.gpu, one, rows, rest, steady, exchange, telling, partials, state)
     }
 }
 

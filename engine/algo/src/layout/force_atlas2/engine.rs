@@ -120,7 +120,7 @@ impl ForceAtlas2 {
         self.note_work(sums.work, moved);
         std::mem::swap(&mut self.forces, &mut self.forces_before);
         self.index += 1;
-        self.settle.look(&self.points, &self.masses);
+        self.settle.look(&self.points, &self.masses, &self.params);
         self.profile.count(sums.work);
         self.profile.repulse_ns += sums.repulse_ns;
         self.profile.attract_ns += sums.attract_ns;
@@ -363,7 +363,7 @@ impl ForceAtlas2 {
         }
     }
 
-    /// Whether the layout has come to rest: nodes still swing, and none travels any more.
+    /// Whether the layout has come to rest: nodes still swing, but none travels, or the picture grows no more.
     #[must_use]
     pub fn settled(&self) -> bool {
         self.points.is_empty() || self.settle.settled()

@@ -47,7 +47,7 @@ pub use profile::{Clock, Profile};
 pub(crate) use repulse::ratio;
 use repulse::{Field, Law, Scratch, Work};
 use settle::Settle;
-pub(crate) use settle::{LOOKS, REST, WINDOW};
+pub(crate) use settle::{EXCHANGE, LOOKS, REST, STEADY, WINDOW, telling_size};
 use speed::Speed;
 
 /// Coordinates beyond this would leave the range of `f32` when squared.

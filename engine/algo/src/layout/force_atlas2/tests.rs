@@ -3,6 +3,7 @@
 use super::naive::Naive;
 use super::*;
 use crate::testkit;
+use crate::weighted_graph::WeightedGraph;
 
 fn start(n: u32, side: f64) -> Vec<[f32; 2]> {
     (0..u64::from(n)).map(|i| [0, 1].map(|s| ((unit_f64(3, s, i) - 0.5) * side) as f32)).collect()
@@ -335,6 +336,40 @@ fn a_layout_settles_when_it_is_done_and_wakes_when_touched() {
         layout.iterate(&cancel).unwrap();
         assert!(!layout.settled());
     }
+}
+
+/// Mean length of an edge over the mean distance from the centre.
+fn edges_beside_the_whole(topology: &Arc<Topology>, points: &[[f32; 2]]) -> f64 {
+    let far = |p: [f32; 2], q: [f32; 2]| f64::from((p[0] - q[0]).hypot(p[1] - q[1]));
+    let n = points.len() as f32;
+    let centre = points.iter().fold([0.0f32; 2], |a, p| [a[0] + p[0] / n, a[1] + p[1] / n]);
+    let radius = points.iter().map(|p| far(*p, centre)).sum::<f64>() / points.len() as f64;
+    let net = WeightedGraph::new(topology, None);
+    let ends = (0..points.len()).flat_map(|v| net.edges(v).map(move |(u, _)| (v, u as usize)));
+    let lengths: Vec<f64> = ends.map(|(v, u)| far(points[v], points[u])).collect();
+    lengths.iter().sum::<f64>() / lengths.len() as f64 / radius
+}
+
+#[test]
+fn a_crowd_that_gets_no_better_settles_after_the_same_iterations_at_any_number_of_threads() {
+    let cancel = CancelToken::new();
+    let topology = testkit::planted(8000, 4, 0.01, 0.002);
+    let start = crate::layout::initial_layout::place(&topology, 0, &cancel).unwrap();
+    let until_it_stands = || {
+        let mut layout = layout_of(&topology, &start);
+        while !layout.settled() && layout.iterations() < 600 {
+            layout.iterate(&cancel).unwrap();
+        }
+        layout
+    };
+    let counts = testkit::at_1_2_3_threads(|| until_it_stands().iterations());
+    assert!(counts[0] < 160 && counts == [counts[0]; 3], "{counts:?}");
+    let mut layout = until_it_stands();
+    let mut points = Vec::new();
+    layout.positions(&mut points);
+    let then = edges_beside_the_whole(&topology, &points);
+    let later = edges_beside_the_whole(&topology, &run(&mut layout, 300));
+    assert!(then < 1.02 * later, "{then} at rest, {later} after 300 more");
 }
 
 #[test]

@@ -290,8 +290,8 @@ pub fn fa_finish(
 
 static FA_LOOK: Kernel = Kernel::new("force_atlas2_step", "fa_look", 256);
 
-/// Compares the layout with itself some iterations ago: two numbers for each block, how far bodies have
-/// travelled and how far they are from the centre, by mass. The positions become the new reference.
+/// Compares the layout with itself some iterations ago: three numbers for each block, how far bodies have
+/// travelled and how far they are and were from the centre, by mass. The positions become the new reference.
 /// Moves 20 bytes a body in and 8 out.
 ///
 /// # Errors
@@ -312,7 +312,7 @@ pub fn fa_look(
         .input("masses", masses, Some(items(i128::from(n))))
         .input("state", state, Some(24))
         .output("reference", reference, Some(items(i128::from(n))))
-        .output("partials", partials, Some(items(2_i128.saturating_mul(i128::from(grid.blocks)))));
+        .output("partials", partials, Some(items(3_i128.saturating_mul(i128::from(grid.blocks)))));
     // SAFETY: these are the kernel's parameters in their order, and every array has the length that its
     // source states.
     unsafe { launch.run(gpu, grid) }
@@ -320,7 +320,8 @@ pub fn fa_look(
 
 static FA_REST: Kernel = Kernel::new("force_atlas2_step", "fa_rest", 256);
 
-/// Counts the looks in a row that found rest: travel of at most `rest` of the radius. One block.
+/// Counts the looks in a row that found rest: travel of at most `rest` of the radius, or a radius that is within
+/// `steady` of what it was, at most `telling`, with a travel of at most `exchange` of it. One block.
 ///
 /// # Errors
 /// A length or a grid that the kernel does not allow, a lost device, or what the driver answers.
@@ -329,13 +330,19 @@ pub fn fa_rest(
     grid: Grid,
     rows: u32,
     rest: f64,
+    steady: f64,
+    exchange: f64,
+    telling: f64,
     partials: View<'_, f64>,
     state: ViewMut<'_, f64>,
 ) -> Result<(), DeviceError> {
-    let launch = Launch::<4>::new(&FA_REST)
+    let launch = Launch::<7>::new(&FA_REST)
         .scalar(rows)
         .scalar(rest)
-        .input("partials", partials, Some(items(2_i128.saturating_mul(i128::from(rows)))))
+        .scalar(steady)
+        .scalar(exchange)
+        .scalar(telling)
+        .input("partials", partials, Some(items(3_i128.saturating_mul(i128::from(rows)))))
         .output("state", state, Some(24));
     // SAFETY: these are the kernel's parameters in their order, and every array has the length that its
     // source states.

@@ -47,7 +47,7 @@ pub(super) static RESIDENT: [(&str, [u8; 5]); 162] = [
     ("fa_finish", [4, 6, 6, 6, 6]),
     ("fa_keys", [4, 8, 8, 8, 6]),
     ("fa_leaves", [16, 18, 18, 18, 18]),
-    ("fa_look", [4, 6, 6, 6, 6]),
+    ("fa_look", [4, 5, 5, 5, 5]),
     ("fa_move", [4, 5, 5, 5, 5]),
     ("fa_part", [4, 8, 6, 6, 6]),
     ("fa_permute", [4, 8, 8, 8, 6]),
