@@ -2,7 +2,7 @@
 """Graphlume's readers and their peers on the same files, in the same minutes.
 
     ingest.py --bin graphlume [--data FOLDER] [--rounds 3] [--tasks ints,csv,parquet,jsonl,records,xlsx,orc] [--out table.md]
-    ingest.py --bin graphlume --large [--data FOLDER]
+    ingest.py --bin graphlume --large [--data FOLDER] [--before graphlume]
 
 | task | file |
 |---|---|
@@ -170,11 +170,11 @@ def peer(args):
     print(json.dumps({"cpu": best[0], "wall": best[1], "peak": peak}))
 
 
-def engine(args, path, threads):
+def engine(args, binary, path, threads):
     """One `graphlume bench` run."""
     with tempfile.TemporaryDirectory() as tmp:
         out = Path(tmp) / "out.json"
-        subprocess.run([args.bin, "bench", "--task", "parse", "--edges", path, "--out", out, "--threads", str(threads),
+        subprocess.run([binary, "bench", "--task", "parse", "--edges", path, "--out", out, "--threads", str(threads),
                         "--repeat", str(args.repeat)], check=True, capture_output=True)
         doc = json.loads(out.read_text())
     result = doc["result"]
@@ -197,7 +197,9 @@ def rounds(args, task, path, counts=(1, 2)):
     peers = [name for name in readers(task) if (name, task) != ("pandas", "jsonl-large")]
     for _ in range(args.rounds):
         for threads in counts:
-            rows.setdefault(("graphlume", threads), []).append(engine(args, path, threads))
+            rows.setdefault(("graphlume", threads), []).append(engine(args, args.bin, path, threads))
+            if args.before:
+                rows.setdefault(("before", threads), []).append(engine(args, args.before, path, threads))
             for name in peers:
                 if threads == 1 or name not in ("pandas", "openpyxl", "calamine"):
                     rows.setdefault((name, threads), []).append(run_peer(args, name, path, threads, task))
@@ -231,6 +233,7 @@ def compare(args, task, path):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--bin", required=True, help="the graphlume binary")
+    p.add_argument("--before", help="another graphlume binary, whose rows are called so")
     p.add_argument("--data", default="ingest-files", help="folder of the files, made when missing")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--repeat", type=int, help="runs in each process, of which the best counts: 5, with --large 1")

@@ -66,7 +66,7 @@ def of_rows(rows, key, scale, fact=None):
 def arguments(args, **more):
     """The arguments that the other benches read."""
     base = {"bin": args.bin, "rounds": args.rounds, "threads": args.threads, "repeat": 3, "graphs": str(args.data), "quality": False,
-            "gephi": args.gephi, "iterations": 50, "peer_iterations": 4, "peers": "fa2,fa2_modified", "reference": None}
+            "gephi": args.gephi, "iterations": 50, "peer_iterations": 4, "peers": "fa2,fa2_modified", "reference": None, "before": None}
     return SimpleNamespace(**{**base, **more})
 
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int64Array, ListArray, StringArray, types::Int64Type,
+    ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, Int16Array, Int64Array,
+    LargeStringArray, ListArray, StringArray, TimestampMicrosecondArray, types::Int64Type,
 };
 use graphlume_types::Coded;
 use parquet::arrow::ArrowWriter;
@@ -50,6 +51,54 @@ fn a_written_table_reads_back_with_its_types() {
         let table = read(&write(&sample(), compression), Value::Null).unwrap();
         assert_eq!(table.batch().columns(), sample().columns(), "{compression:?}");
         assert_eq!(table.column_names(), ["id", "word", "list", "kind"]);
+    }
+}
+
+/// More rows than are decoded at a time, in several row groups, the first without nulls.
+fn long() -> RecordBatch {
+    let rows = 0..30_000i64;
+    let some = |i: i64| i < 9_000 || i % 7 > 0;
+    let text = |i: i64| "é1x".repeat((i % 11) as usize) + &"z".repeat((i % 3) as usize);
+    let texts: Vec<Option<String>> = rows.clone().map(|i| some(i).then(|| text(i))).collect();
+    let whole: Vec<Option<i64>> = rows.clone().map(|i| some(i).then_some(i * i)).collect();
+    let small = whole.iter().map(|v| v.map(|v| (v % 100) as i16));
+    let times = TimestampMicrosecondArray::from(whole.clone()).with_timezone("UTC");
+    let digits = whole.iter().map(|v| v.map(i128::from)).collect::<Decimal128Array>();
+    let flags = rows.clone().map(|i| some(i).then_some(i % 2 == 0)).collect::<BooleanArray>();
+    RecordBatch::try_from_iter([
+        ("row", Arc::new(Int64Array::from_iter_values(rows)) as ArrayRef),
+        ("whole", Arc::new(Int64Array::from(whole.clone()))),
+        ("small", Arc::new(small.collect::<Int16Array>())),
+        ("time", Arc::new(times)),
+        ("digits", Arc::new(digits.with_precision_and_scale(20, 2).unwrap())),
+        ("flag", Arc::new(flags)),
+        ("text", Arc::new(StringArray::from(texts.clone()))),
+        ("long", Arc::new(LargeStringArray::from(texts))),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn columns_of_several_row_groups_are_one_piece() {
+    let batch = long();
+    for has_dictionary in [true, false] {
+        let properties = WriterProperties::builder()
+            .set_dictionary_enabled(has_dictionary)
+            .set_data_page_row_count_limit(5_000)
+            .set_max_row_group_row_count(Some(11_000))
+            .build();
+        let mut out = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut out, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let bytes = Bytes::from(out);
+        let table = read(&bytes, Value::Null).unwrap();
+        assert_eq!(table.batch().columns(), batch.columns());
+        let table = read(&bytes, json!({"columns": ["text", "time"], "row_groups": [2, 0]}));
+        let parts = [batch.slice(22_000, 8_000), batch.slice(0, 11_000)];
+        let parts = parts.map(|part| part.project(&[3, 6]).unwrap());
+        let wanted = Table::concat(parts[0].schema(), &parts).unwrap();
+        assert_eq!(table.unwrap().batch().columns(), wanted.batch().columns());
     }
 }
 
