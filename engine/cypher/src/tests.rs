@@ -12,6 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::{Answer, explain, parse, run};
 
 mod ids;
+mod join;
 mod profile;
 mod properties;
 mod relation;

@@ -3,6 +3,7 @@
 mod call;
 mod expr;
 mod ids;
+mod join;
 mod order;
 mod pattern;
 mod project;
@@ -240,9 +241,15 @@ impl Binder<'_> {
 
     fn single(&mut self, clauses: &[Clause]) -> Bound<Planned> {
         let mut op = Op::Argument;
-        for clause in clauses {
+        let mut rest = clauses;
+        while let Some((clause, after)) = rest.split_first() {
+            rest = after;
             match clause {
-                Clause::Match(m) => op = self.match_clause(op, m)?,
+                Clause::Match(m) => {
+                    let more = if self.nested { Vec::new() } else { join::joined(m, after) };
+                    rest = after.get(more.len()..).unwrap_or_default();
+                    op = self.match_clauses(op, m, &more)?;
+                }
                 Clause::Unwind { list, name } => {
                     let (list, ty) = self.expr(list)?;
                     if self.find(&name.text).is_some() {

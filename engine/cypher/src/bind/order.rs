@@ -97,7 +97,8 @@ impl Elements {
                 && !this.types.is_empty()
                 && r.types.iter().all(|t| !this.types.contains(t))
         };
-        let others = self.rels.iter().filter(|r| r.done && r.shortest.is_none() && !apart(r));
+        let of_clause = self.rels.iter().filter(|r| r.clause == this.clause);
+        let others = of_clause.filter(|r| r.done && r.shortest.is_none() && !apart(r));
         others.map(|r| r.slot).collect()
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Rel {
     /// Slot of the path and whether all shortest ones are wanted.
     pub(super) shortest: Option<(Slot, bool)>,
     pub(super) done: bool,
+    /// Number of its MATCH: one relationship may stand for two of different ones.
+    pub(super) clause: usize,
 }
 
 pub(super) struct Pred {
@@ -39,9 +41,11 @@ pub(super) struct Pred {
     pub(super) seek: Option<(Slot, Seek)>,
 }
 
-/// All that one MATCH has to bind.
+/// All that one MATCH has to bind, or some in a row that are matched as one.
 #[derive(Default)]
 pub(super) struct Elements {
+    /// Number of the MATCH that is being taken up.
+    clause: usize,
     pub(super) nodes: Vec<Node>,
     pub(super) rels: Vec<Rel>,
     pub(super) paths: Vec<(Slot, Vec<Slot>, Vec<Slot>)>,
@@ -51,20 +55,14 @@ pub(super) struct Elements {
 }
 
 impl Binder<'_> {
-    pub(super) fn match_clause(&mut self, op: Op, m: &Match) -> Bound<Op> {
+    /// A MATCH, and those directly after it that [`super::join::joined`] lets be matched with it.
+    pub(super) fn match_clauses(&mut self, op: Op, m: &Match, more: &[&Match]) -> Bound<Op> {
         let mut elements = Elements::default();
         let first_new = self.names.len();
-        self.parts(&mut elements, &m.parts, m.at)?;
-        if let Some(filter) = &m.filter {
-            let mut conjuncts = Vec::new();
-            Self::conjuncts(filter, &mut conjuncts);
-            for conjunct in conjuncts {
-                let mark = self.used.len();
-                let test = self.condition(conjunct)?;
-                let seek = seek_of(&test);
-                let needs = self.used.get(mark..).unwrap_or_default().to_vec();
-                elements.preds.push(Pred { test, needs, done: false, seek });
-            }
+        self.take_up(&mut elements, m)?;
+        for next in more {
+            elements.clause += 1;
+            self.take_up(&mut elements, next)?;
         }
         if !m.optional {
             return Ok(self.solve(op, elements));
@@ -72,6 +70,23 @@ impl Binder<'_> {
         let slots = (first_new..self.names.len()).collect();
         let inner = Box::new(self.solve(Op::Argument, elements));
         Ok(Op::Optional { id: OpId::default(), input: Box::new(op), inner, slots })
+    }
+
+    /// Adds the variables and conditions of a MATCH.
+    fn take_up(&mut self, elements: &mut Elements, m: &Match) -> Bound<()> {
+        self.parts(elements, &m.parts, m.at)?;
+        let mut conjuncts = Vec::new();
+        if let Some(filter) = &m.filter {
+            Self::conjuncts(filter, &mut conjuncts);
+        }
+        for conjunct in conjuncts {
+            let mark = self.used.len();
+            let test = self.condition(conjunct)?;
+            let seek = seek_of(&test);
+            let needs = self.used.get(mark..).unwrap_or_default().to_vec();
+            elements.preds.push(Pred { test, needs, done: false, seek });
+        }
+        Ok(())
     }
 
     /// A pattern as an expression: a truth value, or a shortest path.
@@ -317,6 +332,7 @@ impl Binder<'_> {
             bound,
             shortest: None,
             done: false,
+            clause: elements.clause,
         });
         Ok(slot)
     }

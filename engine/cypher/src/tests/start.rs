@@ -64,7 +64,7 @@ pub(super) fn towns() -> PropertyGraph {
     PropertyGraph::new(table(nodes), table(edges), bindings).unwrap()
 }
 
-fn bag_of(graph: &PropertyGraph, query: &Query, params: &Json) -> Vec<String> {
+pub(super) fn bag_of(graph: &PropertyGraph, query: &Query, params: &Json) -> Vec<String> {
     let params = params.as_object().unwrap();
     let answer = run(graph, query, params, Strictness::Strict, &CancelToken::new()).unwrap();
     let mut rows: Vec<String> = answer.json().iter().map(Json::to_string).collect();
@@ -73,7 +73,7 @@ fn bag_of(graph: &PropertyGraph, query: &Query, params: &Json) -> Vec<String> {
 }
 
 /// What a plan scans first.
-fn start_of(graph: &PropertyGraph, text: &str, params: &Json) -> String {
+pub(super) fn start_of(graph: &PropertyGraph, text: &str, params: &Json) -> String {
     let query = parse(text).unwrap();
     let params = params.as_object().unwrap();
     let plan = explain_on(graph, &query, params, &CancelToken::new()).unwrap();
