@@ -46,8 +46,8 @@ def opened(server, api, edges):
     radius, angle = np.sqrt(draw.random(NODES)), 2 * np.pi * draw.random(NODES)
     nodes = table({"id": np.arange(NODES), "x": radius * np.cos(angle), "y": radius * np.sin(angle)})
     ends = draw.integers(0, NODES, (2, max(edges, 1)))
-    edges = table({"src": ends[0], "dst": ends[1]})
-    files = [[api.file(body, "parquet")["file_id"]] for body in (edges, nodes)]
+    rows = table({"src": ends[0], "dst": ends[1]})
+    files = [[api.file(body, "parquet")["file_id"]] for body in (rows, nodes)]
     bound = {"node": "id", "node_x": "x", "node_y": "y"}
     dataset = api.dataset(*files, edges={"source": "src", "destination": "dst"}, nodes=bound)
     viewer = Viewer(server, dataset, f"pictures-{edges}")

@@ -19,11 +19,14 @@ import ingest
 import peers
 import queries
 import query_suite
+import settled as until
 
 NAMES = {"networkit": "NetworKit", "scipy": "SciPy", "fa2": "`fa2`", "fa2_modified": "`fa2_modified`"}
 PACKAGES = {"GFQL": "graphistry", "Ladybug": "ladybug", "`fa2`": "fa2", "`fa2_modified`": "fa2_modified", "NetworKit": "networkit",
             "SciPy": "scipy"}
 HOP_SOURCES, HOP_PEER_SOURCES = 300, 3
+# Seconds after which a peer ends whose picture is not as good.
+SETTLED_LIMIT = 240
 
 
 def spread(values):
@@ -91,6 +94,18 @@ def force_atlas2_rate(args):
     """Iterations a second by the wall, on two threads."""
     asked = arguments(args, graph=generated(args, "sbm100k", "sbm", "--nodes", "100000"))
     return beside([1 / peers.engine(asked, "fa2", 2, iterations=asked.iterations)["seconds"] for _ in range(args.rounds)], {})
+
+
+def settled(args, name):
+    """CPU seconds until the picture stands, and those of `fa2_modified` until its picture is as good, which is run once."""
+    path = generated(args, name, *until.GRAPHS[name][0])
+    runs = [until.ours(args.bin, path, arguments(args).threads, args.data) for _ in range(args.rounds)]
+    mine = until.Picture(path).measured(runs[0][3])
+    found, failed = until.peer("fa2_modified", path, mine, SETTLED_LIMIT)
+    if failed or not found or not found["equal"]:
+        raise RuntimeError(f"fa2_modified: {failed or f'its picture is not as good after {SETTLED_LIMIT} s'}")
+    quality = {"graphlume": mine, "`fa2_modified`": {key: found[key] for key in mine}}
+    return beside([run[1] for run in runs], {"`fa2_modified`": [found["cpu_seconds"]]}, quality)
 
 
 def stress(args):
