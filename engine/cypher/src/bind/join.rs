@@ -3,8 +3,9 @@
 
 use crate::ast::{Clause, Expr, Kind, Match, PathKind};
 
-/// Relationships of clauses that are joined, at most: the starts of more are not compared.
-const RELS_MAX: usize = 16;
+/// Nodes and relationships of clauses that are joined, at most: where a pattern starts is compared node by node, each by all of its
+/// relationships.
+const ELEMENTS_MAX: usize = 32;
 
 /// The MATCH clauses at the beginning of `after` that can be matched together with `first`: the rows are the same, for no condition
 /// of any can fail and the order of rows is nobody's business.
@@ -13,13 +14,13 @@ pub(super) fn joined<'a>(first: &'a Match, after: &'a [Clause]) -> Vec<&'a Match
     if !is_simple(first) {
         return more;
     }
-    let mut rels = rels_of(first);
+    let mut elements = elements_of(first);
     for clause in after {
         let Clause::Match(next) = clause else { break };
-        rels += rels_of(next);
+        elements += elements_of(next);
         let repeats = names(next)
             .any(|name| names(first).chain(more.iter().flat_map(|m| names(m))).any(|n| n == name));
-        if !is_simple(next) || repeats || rels > RELS_MAX {
+        if !is_simple(next) || repeats || elements > ELEMENTS_MAX {
             break;
         }
         more.push(next);
@@ -27,8 +28,8 @@ pub(super) fn joined<'a>(first: &'a Match, after: &'a [Clause]) -> Vec<&'a Match
     more
 }
 
-fn rels_of(m: &Match) -> usize {
-    m.parts.iter().map(|part| part.rels.len()).sum()
+fn elements_of(m: &Match) -> usize {
+    m.parts.iter().map(|part| part.nodes.len() + part.rels.len()).sum()
 }
 
 /// The variables of its relationships. One that a MATCH names again is bound there, which one pattern cannot say.

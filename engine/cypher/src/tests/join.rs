@@ -59,3 +59,12 @@ fn clauses_in_a_row_start_at_the_rarest_node_of_all() {
     let fails = "MATCH (p)-[:LIVES_IN]->(c:City {name: 'c3'}) WHERE 1 / c.id > 0";
     assert_eq!(of(&format!("{person} {fails} RETURN q")), "Scan (p:Person) by size");
 }
+
+#[test]
+fn a_text_of_many_clauses_is_answered() {
+    let graph = towns();
+    let clauses: String = (0..200).map(|i| format!("MATCH (c{i}:Country {{id: 312}}) ")).collect();
+    let query = parse(&format!("{clauses} RETURN count(*) AS n")).unwrap();
+    let answer = run(&graph, &query, &Map::new(), Strictness::Strict, &CancelToken::new()).unwrap();
+    assert_eq!(answer.json()[0]["n"], 1);
+}
