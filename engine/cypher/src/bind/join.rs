@@ -7,8 +7,9 @@ use crate::ast::{Clause, Expr, Kind, Match, PathKind};
 /// relationships.
 const ELEMENTS_MAX: usize = 32;
 
-/// The MATCH clauses at the beginning of `after` that can be matched together with `first`: the rows are the same, for no condition
-/// of any can fail and the order of rows is nobody's business.
+/// The MATCH clauses at the beginning of `after` that the binder may match together with `first`, as one pattern. The result has the
+/// same rows, because no condition of these clauses can end in an error; they may come in another order, which Cypher leaves open
+/// without ORDER BY.
 pub(super) fn joined<'a>(first: &'a Match, after: &'a [Clause]) -> Vec<&'a Match> {
     let mut more: Vec<&Match> = Vec::new();
     if !is_simple(first) {
