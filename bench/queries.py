@@ -6,6 +6,7 @@
     queries.py filter --bin graphlume --graph edges.parquet      two predicates on edges: polars, GFQL
     queries.py suite  --bin graphlume [--scales 20000,100000]    the reference's benchmark queries: its engines
     queries.py social --bin graphlume [--scales 20000,100000]    nine questions in Cypher: Ladybug, an embedded graph database
+    queries.py short  --bin graphlume [--parts hop,chain,reads]  a hop at three sizes, filter-PageRank-filter, short reads over HTTP
 
 The engine's figures come from `graphlume bench --task query`, a process that holds the graph; peers hold theirs as
 well, and both are warm. Every round runs all sides in turn. Ratios are peer / engine. GFQL is the package
@@ -233,12 +234,15 @@ COMMANDS = {"hops": hops, "http": over_http, "filter": filters}
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=[*COMMANDS, "suite", "social"])
+    p.add_argument("what", choices=[*COMMANDS, "suite", "social", "short"])
     p.add_argument("--bin", required=True, help="the graphlume binary")
     p.add_argument("--graphs", help="folders with edges.parquet, with commas")
     p.add_argument("--graph", help="an edges.parquet, or some with commas")
     p.add_argument("--sources", type=int, default=1000, help="nodes that queries start from")
     p.add_argument("--scales", default="20000,100000", help="persons of the social graph")
+    p.add_argument("--parts", default="hop,chain,reads", help="parts of short")
+    p.add_argument("--hop-edges", type=lambda text: [int(n) for n in text.split(",")], default=[1_000_000, 10_000_000, 50_000_000])
+    p.add_argument("--persons", type=int, default=1_000_000, help="persons of the network of short reads")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--out", type=Path)
     args = p.parse_args()
@@ -248,6 +252,9 @@ def main():
     elif args.what == "social":
         import social_peer
         lines = social_peer.run(args, load)
+    elif args.what == "short":
+        import short_questions
+        lines = short_questions.run(args, load)
     else:
         lines = COMMANDS[args.what](args)
     text = "\n".join(lines) + "\n"

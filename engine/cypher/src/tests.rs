@@ -11,6 +11,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{Answer, explain, parse, run};
 
+mod funnel;
 mod ids;
 mod join;
 mod profile;

@@ -32,6 +32,8 @@ pub(crate) struct Tuning {
     pub(crate) few_edges: u64,
     /// Nodes that a thread takes at once where paths are counted.
     pub(crate) tally_nodes_at_once: usize,
+    /// The same, of nodes that are all of an end of a relation.
+    pub(crate) tally_ends_at_once: usize,
     /// Nodes that are tested before the first row is made.
     pub(crate) scan_nodes_at_first: u32,
     /// Nodes that a thread tests at once.
@@ -55,6 +57,7 @@ static SHIPPED: Tuning = Tuning {
     shared_threads_min: 2,
     few_edges: 1_024,
     tally_nodes_at_once: 1_024,
+    tally_ends_at_once: 64,
     scan_nodes_at_first: 64,
     mask_nodes_at_once: 1 << 14,
     block_ends_rows_min: 1 << 17,
@@ -75,6 +78,7 @@ static SMALL: Tuning = Tuning {
     shared_threads_min: 1,
     few_edges: 4,
     tally_nodes_at_once: 3,
+    tally_ends_at_once: 2,
     scan_nodes_at_first: 1,
     mask_nodes_at_once: 4,
     block_ends_rows_min: 2,

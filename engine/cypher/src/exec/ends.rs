@@ -6,9 +6,10 @@ use graphlume_expr::Scalar;
 use graphlume_graph::canon::Column;
 
 use super::aggregate::Grouper;
-use super::edges::StepTest;
+use super::edges::{EdgeTest, StepTest};
 use super::expand::node_at;
 use super::recorder::Way;
+use super::relation::Relation;
 use super::{Exec, Flow};
 use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot, Step};
 use crate::value::Value;
@@ -80,6 +81,16 @@ impl<'a> Exec<'a> {
         }
     }
 
+    /// Whether all nodes that a relation's relationships leave, or with `out` unset all that they lead to, are known to
+    /// have the labels that a step asks for at its far end.
+    pub(super) fn ends_have(&self, relation: &Relation, step: &Step, out: bool) -> bool {
+        let words = self.type_words(&step.types);
+        step.labels.iter().all(|label| {
+            let label = self.labels.get(*label);
+            label.is_some_and(|l| relation.ends_have(self.view, &words, (l, out), self.cancel))
+        })
+    }
+
     /// Groups the ends of the last step; `COUNT` says whether the run is recorded, and the step with it.
     pub(super) fn grouped_ends<const COUNT: bool>(
         &self,
@@ -90,7 +101,13 @@ impl<'a> Exec<'a> {
         let step = last.step;
         self.prepare_labels(&step.labels);
         let mut made = StepTest::default();
-        let mut ends: Vec<u32> = Vec::new();
+        // The ends of one step that have the labels, and whether all of all steps do.
+        let mut some: Vec<u32> = Vec::new();
+        let mut covered: Option<bool> = None;
+        let far_ends_fit = |test: &EdgeTest| {
+            let out = step.direction == Direction::Reverse;
+            test.relation().is_some_and(|relation| self.ends_have(relation, step, out))
+        };
         let mut made_rows = 0;
         let flow = self.run(last.input, row, &mut |row| {
             let Some(v) = node_at(row, step.from)? else { return Ok(()) };
@@ -109,11 +126,17 @@ impl<'a> Exec<'a> {
                     grouper.feed(self, row)
                 });
             };
-            ends.clear();
-            let exists = self.view.num_nodes();
-            let fits = |to: &&u32| **to < exists && self.has_labels(**to, &step.labels);
-            ends.extend(all.iter().filter(fits));
             self.tick_by(all.len() as u32)?;
+            let ends = match *covered.get_or_insert_with(|| far_ends_fit(test)) {
+                true => all,
+                false => {
+                    let exists = self.view.num_nodes();
+                    let fits = |to: &&u32| **to < exists && self.has_labels(**to, &step.labels);
+                    some.clear();
+                    some.extend(all.iter().filter(fits));
+                    &some
+                }
+            };
             if COUNT {
                 made_rows += ends.len() as u64;
             }

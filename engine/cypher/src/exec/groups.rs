@@ -91,7 +91,8 @@ pub(super) const EXACT_BOUND: f64 = 9_007_199_254_740_992.0;
 /// A sum of whole numbers and one more number; `None` where it may not be exact.
 fn whole_sum(sum: f64, more: f64) -> Option<f64> {
     let next = sum + more;
-    (more == more.trunc() && next.abs() < EXACT_BOUND).then_some(next)
+    // A number that no `i64` holds is beyond the bound, and NaN is none.
+    (more == more as i64 as f64 && next.abs() < EXACT_BOUND).then_some(next)
 }
 
 impl Cell {
@@ -162,16 +163,17 @@ impl Cell {
     ) -> Res<()> {
         match (kind, &mut self.state) {
             (AggKind::Avg, State::Empty | State::Whole(_) | State::Moments { .. }) => {
-                let mut values = values.peekable();
-                if !matches!(self.state, State::Moments { .. }) {
-                    self.take_whole(&mut values);
-                }
-                if values.peek().is_none() {
-                    return Ok(());
-                }
+                let mut values = values;
+                let odd = match self.state {
+                    State::Moments { .. } => None,
+                    _ => match self.take_whole(&mut values) {
+                        None => return Ok(()),
+                        odd => odd,
+                    },
+                };
                 let (mut mean, mut spread) = self.moments(self.count);
                 let before = self.count;
-                for v in values {
+                for v in odd.into_iter().chain(values) {
                     self.count += 1;
                     let off = v - mean;
                     mean += off / self.count as f64;
@@ -199,21 +201,25 @@ impl Cell {
         }
     }
 
-    /// Takes up numbers for an average for as long as they are whole and their sum is exact.
-    fn take_whole(&mut self, values: &mut std::iter::Peekable<impl Iterator<Item = f64>>) {
+    /// Takes up numbers for an average for as long as they are whole and their sum is exact; gives the first that is not.
+    fn take_whole(&mut self, values: &mut impl Iterator<Item = f64>) -> Option<f64> {
         let mut sum = match self.state {
             State::Whole(sum) => sum,
             _ => 0.0,
         };
         let before = self.count;
-        while let Some(next) = values.peek().and_then(|v| whole_sum(sum, *v)) {
-            values.next();
-            sum = next;
-            self.count += 1;
+        let mut count = before;
+        let odd = values.find(|v| match whole_sum(sum, *v) {
+            Some(next) => {
+                (sum, count) = (next, count + 1);
+                false
+            }
+            None => true,
+        });
+        if count > before {
+            (self.state, self.count) = (State::Whole(sum), count);
         }
-        if self.count > before {
-            self.state = State::Whole(sum);
-        }
+        odd
     }
 
     /// The mean of so many numbers, and the sum of the squares of what they are off it where that was kept.

@@ -104,9 +104,18 @@ impl<'a> ColumnTest<'a> {
 
 /// Clears the marks of nulls.
 fn valid_only(array: &dyn Array, from: usize, marks: &mut [bool]) {
-    if let Some(nulls) = array.nulls() {
-        let rows = marks.iter_mut().zip(from..nulls.len());
-        rows.for_each(|(mark, row)| *mark &= nulls.is_valid(row));
+    let Some(nulls) = array.nulls() else { return };
+    let len = marks.len().min(nulls.len().saturating_sub(from));
+    let Some(marks) = marks.get_mut(..len) else { return };
+    // Word by word: most have no null at all.
+    let bits = nulls.inner().slice(from.min(nulls.len()), len);
+    let chunks = bits.bit_chunks();
+    let words = chunks.iter().chain(std::iter::once(chunks.remainder_bits()));
+    for (marks, word) in marks.chunks_mut(u64::BITS as usize).zip(words) {
+        if word.trailing_ones() as usize >= marks.len() {
+            continue;
+        }
+        marks.iter_mut().zip(0..).for_each(|(mark, i)| *mark &= word >> i & 1 == 1);
     }
 }
 

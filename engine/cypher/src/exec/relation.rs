@@ -8,7 +8,7 @@ use graphlume_types::CancelToken;
 
 use super::Flow;
 use crate::error::Res;
-use crate::graph_view::{GraphView, TypeTest};
+use crate::graph_view::{GraphView, LabelTest, TypeTest};
 use crate::value::Edge;
 use graphlume_graph::Direction;
 
@@ -32,7 +32,30 @@ pub(crate) struct Relation {
     places: [u32; 2],
     /// The most relationships that leave a node, and that lead to one.
     longest: [u32; 2],
+    /// The nodes that relationships leave, and those that they lead to, in ascending order, where they are few.
+    listed: [Option<Box<[u32]>>; 2],
 }
+
+/// The part of all nodes up to which the nodes at an end of a relation are listed.
+const LISTED_PART: u32 = 8;
+
+/// Whether all nodes at an end of a relation have a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct EndsHave {
+    types: Vec<String>,
+    label: String,
+    out: bool,
+}
+
+impl CacheKey for EndsHave {
+    type Value = bool;
+}
+
+/// Questions that look at each end's label, before all ends of a relation are looked at once for all.
+const ASKED_BEFORE: u32 = 1;
+
+/// Steps that look through all relationships of their nodes for some types, before these get adjacency of their own.
+const STEPS_BEFORE: u32 = 3;
 
 /// Relationships between two looks at the token.
 const EDGES_PER_CHECK: usize = 1 << 16;
@@ -68,7 +91,8 @@ impl Relation {
         let (all, nodes) = (view.topology(), view.num_nodes());
         test.prepare();
         let edges = test.matches();
-        let bytes = u64::from(nodes) * 8 + edges * 16;
+        let bytes = u64::from(nodes) * (8 + 2 * size_of::<u32>() as u64 / u64::from(LISTED_PART))
+            + edges * 16;
         if bytes > view.graph().keep_max() {
             return Ok(None);
         }
@@ -113,10 +137,20 @@ impl Relation {
         let both = [topology.out_offsets(), topology.in_offsets()];
         let places = both.map(|offsets| lengths(offsets).filter(|len| *len > 0).count() as u32);
         let longest = both.map(|offsets| lengths(offsets).max().unwrap_or(0));
+        let listed = std::array::from_fn(|end| {
+            let (offsets, few) = (both.get(end)?, *places.get(end)? <= nodes / LISTED_PART);
+            let some = || (0..).zip(lengths(offsets)).filter(|(_, len)| *len > 0).map(|(v, _)| v);
+            few.then(|| some().collect())
+        });
         let (topology, loops) = (Arc::new(topology), loops.into());
-        let made = Arc::new(Self { topology, in_rows, loops, places, longest });
+        let made = Arc::new(Self { topology, in_rows, loops, places, longest, listed });
         view.graph().keep(name, &made, bytes, cancel);
         Ok(Some(made))
+    }
+
+    /// Counts a step along many relationships of these types; whether it is the one at which their adjacency pays.
+    pub(super) fn is_due(view: &GraphView, words: &[String], cancel: &CancelToken) -> bool {
+        view.graph().is_due(&Self::name(words), STEPS_BEFORE + 1, cancel)
     }
 
     /// The adjacency, if it was made before.
@@ -137,6 +171,40 @@ impl Relation {
         let (topology, loops) = (Arc::clone(&self.topology), Arc::clone(&self.loops));
         let (places, longest) = (self.places, self.longest);
         TallyRelation { types, topology, loops, places, longest }
+    }
+
+    /// The nodes that relationships leave, or with `out` unset those that they lead to, in ascending order; `None` where
+    /// they are many.
+    pub(super) fn listed(&self, out: bool) -> Option<&[u32]> {
+        let [leave, reach] = &self.listed;
+        if out { leave.as_deref() } else { reach.as_deref() }
+    }
+
+    /// Whether all nodes that relationships of these types leave, or with `out` unset all that they lead to, have a
+    /// label; false, too, before it was asked often enough. The answer is kept with the graph.
+    pub(super) fn ends_have(
+        &self,
+        view: &GraphView,
+        words: &[String],
+        (test, out): (&LabelTest, bool),
+        cancel: &CancelToken,
+    ) -> bool {
+        let RelationOf(types) = Self::name(words);
+        let name = EndsHave { types, label: test.name().to_owned(), out };
+        if let Some(known) = view.graph().kept(&name) {
+            return *known;
+        }
+        if !view.graph().is_due(&name, ASKED_BEFORE + 1, cancel) {
+            return false;
+        }
+        view.prepare(test, cancel);
+        let t = &self.topology;
+        let offsets = if out { t.out_offsets() } else { t.in_offsets() };
+        let mut ends = (0..).zip(lengths(offsets)).filter(|(_, len)| *len > 0);
+        let all = Arc::new(ends.all(|(v, _)| view.has_label(v, test)));
+        let texts = name.types.iter().map(String::len).sum::<usize>() + name.label.len();
+        view.graph().keep(name, &all, texts as u64, cancel);
+        *all
     }
 
     pub(super) fn topology(&self) -> &Topology {

@@ -83,19 +83,20 @@ impl IdSet {
         if let Some(whole) = sets.iter().find(whole) {
             return (*whole).clone();
         }
-        let mut some = sets.iter().filter(|set| !set.is_empty());
-        match (some.next(), some.next()) {
-            (None, _) => return Self::empty(),
-            (Some(one), None) => return (*one).clone(),
+        // An empty set has a form, too, which decides nothing.
+        let some: Vec<&Self> = sets.iter().filter(|set| !set.is_empty()).copied().collect();
+        match some.as_slice() {
+            [] => return Self::empty(),
+            [one] => return (*one).clone(),
             _ => {}
         }
-        if sets.iter().all(|set| !set.is_dense()) {
+        if some.iter().all(|set| !set.is_dense()) {
             let mut all = Grow::new(bound);
-            sets.iter().for_each(|set| all.extend(set));
+            some.iter().for_each(|set| all.extend(set));
             return all.finish();
         }
         let mut words = vec![0; bound.div_ceil(64) as usize];
-        for set in sets {
+        for set in some {
             match set {
                 Self::List(list) => {
                     list.iter().for_each(|i| words[*i as usize / 64] |= 1 << (i % 64));
@@ -425,6 +426,16 @@ mod tests {
                 assert_eq!(bits(&IdSet::First(n)), (0..n).collect::<Vec<_>>());
             }
             assert_eq!(IdSet::First(50).and(&mask).to_vec(), list.and(&IdSet::First(50)).to_vec());
+        }
+    }
+
+    #[test]
+    fn a_union_of_lists_is_a_list_whatever_form_an_empty_set_has() {
+        graphlume_types::tuning::use_small(true);
+        let (one, two) = (IdSet::List(vec![1, 900]), IdSet::List(vec![5]));
+        for empty in [IdSet::empty(), IdSet::List(vec![]), IdSet::empty().dense(1_003)] {
+            let both = IdSet::union(&[&one, &empty, &two], 1_003);
+            assert!(matches!(&both, IdSet::List(list) if *list == [1, 5, 900]), "{both:?}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod advance;
 mod device;
+mod few;
 mod first;
 mod within;
 
@@ -121,18 +122,24 @@ impl Exec<'_> {
             let (view, none) = (self.view, None);
             let test = self.edge_test(step, None, row)?;
             let mut advance = Advance { view, paths: &paths, step, test, apart: none };
-            let few = tuning().few_edges.max(u64::from(view.num_nodes()) / FEW_PART);
-            let many = advance.is_beyond(few);
+            let last_apart = last.filter(|_| tallied.apart);
+            let to_few = match last_apart {
+                None => self.gathered_at_few(&mut advance, tallied, row)?,
+                Some(_) => None,
+            };
+            let many = to_few.is_none() && advance.is_beyond(self.hashed_edges());
             if many {
                 advance.test = self.prepared_test(step)?;
             }
-            if let Some(last) = last.filter(|_| tallied.apart) {
+            if let Some(last) = last_apart {
                 let test =
                     if many { self.prepared_test(last)? } else { self.edge_test(last, None, row)? };
                 advance.apart = Some(Before { step: last, test, paths: &before });
             }
             let next = if advance.test.never() {
                 Paths::default()
+            } else if let Some(next) = to_few {
+                next
             } else if !many {
                 self.advanced_by_few(&advance, tallied, row)?
             } else {
@@ -160,6 +167,11 @@ impl Exec<'_> {
         }
         let total = nodes.iter().fold(0u64, |sum, (_, paths)| sum.saturating_add(*paths));
         bounded(total).map(Counted::Total)
+    }
+
+    /// Relationships of one step up to which the nodes that are met are kept by hash.
+    fn hashed_edges(&self) -> u64 {
+        tuning().few_edges.max(u64::from(self.view.num_nodes()) / FEW_PART)
     }
 
     /// The nodes that paths begin at.
