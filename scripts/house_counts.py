@@ -117,7 +117,7 @@ def counts(root):
         if lines > FILE_LINES:
             files.append(f"{name}: {lines} lines")
         for number, line in enumerate(code.splitlines(), 1):
-            comment = re.search(r"(?<![:\"'])//.*", line)
+            comment = "//" in line and re.search(r"(?<![:\"'])//.*", line)
             if comment and IDIOMS.search(comment.group()):
                 idioms.append(f"{name}:{number}: {comment.group().strip()}")
         if name.startswith(QUERIES):

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-# Folders of tools, whose files are nobody's sources.
+# Folders that tools fill.
 SKIPPED = {"target", "node_modules", "dist", ".git", "__pycache__"}
 
 
