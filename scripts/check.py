@@ -80,7 +80,7 @@ def steps(todo):
         yield "clippy", ["cargo", "clippy", "--locked", "--quiet", "--all-targets", *packages({*todo["direct"], SERVER}), "--",
                          "-D", "warnings"]
     chosen = packages({*todo["all"], SERVER, HOUSE_RULES})
-    kinds = ["--lib", "--bins", "--tests"] if todo["direct"] else ["--test", "tidy"]
+    kinds = ["--lib", "--bins", "--tests"] if todo["direct"] else ["--test", "tidy", "--test", "house"]
     yield "unit tests", [sys.executable, "scripts/unit_tests.py", "--times", f"{os.environ['CACHE']}/unit-times.json", "--",
                          *chosen, *kinds]
     if todo["page"]:
