@@ -11,6 +11,7 @@ use super::expand::node_at;
 use super::recorder::Way;
 use super::relation::Relation;
 use super::{Exec, Flow};
+use crate::error::Res;
 use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot, Step};
 use crate::value::Value;
 use graphlume_graph::Direction;
@@ -91,6 +92,33 @@ impl<'a> Exec<'a> {
         })
     }
 
+    /// Puts the values of the ends of a step into a group.
+    fn feed_ends(
+        &self,
+        grouper: &mut Grouper<'_>,
+        group: usize,
+        reads: &[Read<'_>],
+        ends: &[u32],
+    ) -> Res<()> {
+        let cells = grouper.groups.cells_mut(group).iter_mut();
+        for ((agg, cell), read) in grouper.aggs.iter().zip(cells).zip(reads) {
+            let rows = ends.iter().map(|v| *v as usize);
+            match read {
+                Read::Rows => cell.add_count(ends.len() as i64)?,
+                Read::Floats(a) => {
+                    let rows = rows.filter(|row| a.is_valid(*row));
+                    let values = rows.map(|row| a.value(row)).filter(|v| !v.is_nan());
+                    cell.take_floats(self, agg.kind, values)?;
+                }
+                Read::Ints(a) => {
+                    let rows = rows.filter(|row| a.is_valid(*row));
+                    cell.take_ints(self, agg.kind, rows.map(|row| a.value(row)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Groups the ends of the last step; `COUNT` says whether the run is recorded, and the step with it.
     pub(super) fn grouped_ends<const COUNT: bool>(
         &self,
@@ -144,22 +172,7 @@ impl<'a> Exec<'a> {
                 return Ok(());
             }
             let group = grouper.group(self, row)?;
-            let cells = grouper.groups.cells_mut(group).iter_mut();
-            for ((agg, cell), read) in grouper.aggs.iter().zip(cells).zip(&last.reads) {
-                let rows = ends.iter().map(|v| *v as usize);
-                match read {
-                    Read::Rows => cell.add_count(ends.len() as i64)?,
-                    Read::Floats(a) => {
-                        let rows = rows.filter(|row| a.is_valid(*row));
-                        let values = rows.map(|row| a.value(row)).filter(|v| !v.is_nan());
-                        cell.take_floats(self, agg.kind, values)?;
-                    }
-                    Read::Ints(a) => {
-                        let rows = rows.filter(|row| a.is_valid(*row));
-                        cell.take_ints(self, agg.kind, rows.map(|row| a.value(row)))?;
-                    }
-                }
-            }
+            self.feed_ends(grouper, group, &last.reads, ends)?;
             Ok(())
         });
         self.record(|r| {
