@@ -91,7 +91,7 @@ impl Paths {
                 nodes.retain(|n| n.1 >= least);
                 nodes
             }
-            Self::All(all, _) => (0..).zip(all).filter(|(_, paths)| *paths >= least).collect(),
+            Self::All(all, _) => first::at_least(&all, least),
         }
     }
 
@@ -101,7 +101,7 @@ impl Paths {
                 (0..).zip(&**marks).filter(|(_, mark)| **mark).map(|(v, _)| (v, 1)).collect()
             }
             Self::Few(nodes) => nodes,
-            Self::All(all, _) => (0..).zip(all).filter(|(_, paths)| *paths > 0).collect(),
+            Self::All(all, _) => first::at_least(&all, 1),
         }
     }
 }

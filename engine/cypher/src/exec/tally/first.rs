@@ -23,15 +23,32 @@ fn bucket_least(bucket: usize) -> u64 {
     }
 }
 
+/// Numbers that are counted before the least one that may count is looked for.
+const COUNTED_AT_ONCE: u32 = 1 << 10;
+
 /// A number of paths that each of the first `wanted` ends has at least, ties with the last of them included: the least of its
 /// bucket, so that some more may have it. It is 1 where fewer have any.
 pub(super) fn least(counts: impl Iterator<Item = u64>, wanted: u32) -> u64 {
     let mut ends = vec![0u32; BUCKETS];
+    // Where enough have more, those that have less need not be counted.
+    let (mut floor, mut counted) = (1, 0);
     for count in counts {
+        if count < floor {
+            continue;
+        }
         if let Some(ends) = ends.get_mut(bucket(count)) {
             *ends = ends.saturating_add(1);
         }
+        counted += 1;
+        if counted == COUNTED_AT_ONCE {
+            (floor, counted) = (least_of(&ends, wanted), 0);
+        }
     }
+    least_of(&ends, wanted)
+}
+
+/// The least number of the bucket down to which so many ends are.
+fn least_of(ends: &[u32], wanted: u32) -> u64 {
     let mut left = wanted;
     for (bucket, ends) in ends.iter().enumerate().skip(1).rev() {
         if *ends >= left {
@@ -40,6 +57,17 @@ pub(super) fn least(counts: impl Iterator<Item = u64>, wanted: u32) -> u64 {
         left -= ends;
     }
     1
+}
+
+/// The nodes with at least so many paths, in ascending order.
+pub(super) fn at_least(all: &[u64], least: u64) -> Vec<(u32, u64)> {
+    let mut nodes = Vec::new();
+    for (v, paths) in (0..).zip(all) {
+        if *paths >= least {
+            nodes.push((v, *paths));
+        }
+    }
+    nodes
 }
 
 #[cfg(test)]
@@ -62,7 +90,7 @@ mod tests {
     #[test]
     fn the_first_and_their_ties_stay() {
         for case in 0..200u64 {
-            let nodes = 1 + h64(1, case, 0) % 300;
+            let nodes = 1 + h64(1, case, 0) % if case < 150 { 300 } else { 9_000 };
             let bound = [2, 40, 100_000, u64::MAX][(case % 4) as usize];
             let counts: Vec<u64> = (0..nodes).map(|v| h64(2, case, v) % bound).collect();
             let wanted = (h64(3, case, 0) % (nodes + 3)) as u32;
