@@ -7,6 +7,7 @@
     clippy::cast_sign_loss
 )]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
@@ -16,10 +17,14 @@ use arrow_schema::{DataType, IntervalUnit};
 use graphlume_graph::Distinct;
 use graphlume_graph::canon::{Canon, Column};
 use graphlume_store::made;
+use graphlume_table::TextColumn;
 use graphlume_types::number::nanos_u32;
 
 use crate::value::Value;
 use crate::value::temporal::{Duration, Temporal, zoned_of};
+
+/// Texts of a dictionary that are made at once in the time of one that is made for a row.
+const TEXTS_PER_READ: usize = 4;
 
 /// A column and what its type means. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -29,6 +34,8 @@ pub(crate) struct ColumnReader {
     kind: Kind,
     /// Texts of a dictionary, shared by all rows.
     words: Arc<OnceLock<Vec<Option<Arc<str>>>>>,
+    /// Texts that were read before they were shared.
+    texts_read: Arc<AtomicUsize>,
     /// Numbers of the distinct values, one for each row.
     codes: Arc<OnceLock<Option<Distinct>>>,
 }
@@ -57,7 +64,14 @@ impl ColumnReader {
             DataType::Union(..) => Kind::Union,
             _ => Kind::Plain,
         };
-        Self { column, raw: Arc::clone(raw), kind, words: Arc::default(), codes: Arc::default() }
+        Self {
+            column,
+            raw: Arc::clone(raw),
+            kind,
+            words: Arc::default(),
+            texts_read: Arc::default(),
+            codes: Arc::default(),
+        }
     }
 
     fn of_array(raw: &ArrayRef) -> Option<Self> {
@@ -120,12 +134,15 @@ impl ColumnReader {
         match &*self.column {
             Column::Text(text) => match text.dictionary() {
                 Some((keys, values)) => {
-                    let words = self
-                        .words
-                        .get_or_init(|| values.iter().map(|w| w.map(Arc::<str>::from)).collect());
-                    let key = keys.is_valid(row).then(|| keys.value(row) as usize);
-                    let word = key.and_then(|k| words.get(k)).cloned().flatten();
-                    word.map_or(Value::NULL, Value::text)
+                    let Some(key) = keys.is_valid(row).then(|| keys.value(row) as usize) else {
+                        return Value::NULL;
+                    };
+                    match self.shared_words(values) {
+                        Some(words) => {
+                            words.get(key).cloned().flatten().map_or(Value::NULL, Value::text)
+                        }
+                        None => values.get(key).map_or(Value::NULL, Value::text),
+                    }
                 }
                 None => text.get(row).map_or(Value::NULL, Value::text),
             },
@@ -160,6 +177,16 @@ impl ColumnReader {
                 }
             },
         }
+    }
+
+    /// The texts of a dictionary, once so many were read that making all of them pays.
+    fn shared_words(&self, values: &TextColumn) -> Option<&Vec<Option<Arc<str>>>> {
+        if let Some(words) = self.words.get() {
+            return Some(words);
+        }
+        let read = self.texts_read.fetch_add(1, Ordering::Relaxed);
+        (read >= values.len() / TEXTS_PER_READ)
+            .then(|| self.words.get_or_init(|| values.iter().map(|w| w.map(Arc::from)).collect()))
     }
 
     fn interval(&self, row: usize) -> Value {
