@@ -208,14 +208,14 @@ def computed(args, name, graph, threads, params=()):
         pq.write_table(pa.table({"src": u, "dst": v}), edges)
         command = [args.bin, "compute", name, edges, "--library", "igraph", "--backend", "cpu", "--timings", "--threads", threads,
                    "--out", out, *(word for p in params for word in ("--param", p)), "--repeat"]
-        least, (cpu, peak, said) = ran([*command, 1])[0], ran([*command, args.repeat + 3])
+        least, (cpu, said) = ran([*command, 1])[0], ran([*command, args.repeat + 3])
         facts = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
         table = pq.read_table(out)
     # A node without edges is a community of its own, as it is for the peers.
     column = -1.0 - np.arange(n)
     column[table.column(0).to_numpy().astype(np.int64)] = table.column(1).to_numpy()
     return {"seconds": facts["run_s"], "cpu_seconds": (cpu - least) / (args.repeat + 2), "nodes": facts["nodes"],
-            "edges": facts["edges"], "peak_bytes": peak, **judge(name.removeprefix("community_"), n, u, v, column, None)}
+            "edges": facts["edges"], "peak_bytes": facts["peak_bytes"], **judge(name.removeprefix("community_"), n, u, v, column, None)}
 
 
 def engine(args, task, graph, threads, extra=(), columns=True):

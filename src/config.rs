@@ -4,14 +4,14 @@
 //! A file value or an unprefixed variable becomes the *default* of its option, so that clap's own order
 //! (flag, environment, default) gives the promised one: flag, environment, file, default.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Command, ServeArgs};
+use crate::given::Given;
 
 /// Options that are also read from a variable without our prefix.
 const OWN_NAMES: &[(&str, &str, &str)] = &[
@@ -76,68 +76,6 @@ pub enum ConfigError {
 /// Texts of options by command and id that stand in the place of their defaults.
 type Defaults = BTreeMap<(String, String), String>;
 
-/// What stands for the options of `serve`, by their names.
-#[derive(Debug, Clone, Default)]
-pub struct Given {
-    values: BTreeMap<String, Vec<OsString>>,
-    /// Options that a flag, a variable or the file names.
-    named: BTreeSet<String>,
-    file: Option<PathBuf>,
-}
-
-impl Given {
-    fn of(
-        command: &clap::Command,
-        matches: &ArgMatches,
-        defaults: &Defaults,
-        file: Option<PathBuf>,
-    ) -> Self {
-        let mut given = Self { file, ..Self::default() };
-        for arg in command.get_arguments() {
-            let (Some(long), id) = (arg.get_long(), arg.get_id().as_str()) else { continue };
-            if matches!(long, "help" | "version" | "config") {
-                continue;
-            }
-            let values = matches.get_raw(id).into_iter().flatten().map(OsString::from).collect();
-            given.values.insert(long.to_owned(), values);
-            let key = (command.get_name().to_owned(), id.to_owned());
-            let source = matches.value_source(id);
-            if defaults.contains_key(&key) || source.is_some_and(|s| s != ValueSource::DefaultValue)
-            {
-                given.named.insert(long.to_owned());
-            }
-        }
-        given
-    }
-
-    /// Whether a flag, a variable or the file names the option.
-    pub fn names(&self, option: &str) -> bool {
-        self.named.contains(option)
-    }
-
-    /// The file that was read.
-    pub fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
-    }
-
-    /// The options for which `other` has something else.
-    pub fn differing(&self, other: &Self) -> Vec<String> {
-        let all: BTreeSet<&String> = self.values.keys().chain(other.values.keys()).collect();
-        let differs = |name: &&String| self.values.get(*name) != other.values.get(*name);
-        all.into_iter().filter(differs).cloned().collect()
-    }
-
-    /// Has for these options what `other` has.
-    pub fn take(&mut self, options: &[String], other: &Self) {
-        for option in options {
-            match other.values.get(option) {
-                Some(values) => self.values.insert(option.clone(), values.clone()),
-                None => self.values.remove(option),
-            };
-        }
-    }
-}
-
 /// Parses the command line with all its sources.
 ///
 /// # Errors
@@ -193,7 +131,9 @@ fn read(args: &[OsString]) -> Result<Result<Cli, clap::Error>, ConfigError> {
         && let Some((name, matches)) = matches.subcommand()
         && let Some(serve) = command.find_subcommand(name)
     {
-        args.given = Given::of(serve, matches, &defaults, file);
+        let in_file =
+            |id: &str| defaults.contains_key(&(serve.get_name().to_owned(), id.to_owned()));
+        args.given = Given::of(serve, matches, in_file, file);
     }
     Ok(Ok(cli))
 }

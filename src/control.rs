@@ -22,7 +22,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
-use crate::cmd::{Failure, failure};
+use crate::failure::{Failure, failure};
 
 /// The socket's name in the data folder.
 const SOCKET: &str = "control.sock";

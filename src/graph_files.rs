@@ -15,7 +15,7 @@ use graphlume_table::{Table, to_f64};
 use graphlume_types::{CancelToken, Notice};
 
 use crate::cli::{GraphFiles, HeaderArg};
-use crate::cmd::{Failure, failure, unreadable};
+use crate::failure::{Failure, failure, unreadable};
 
 /// A graph read from files, with what it took.
 pub struct Loaded {
@@ -165,8 +165,8 @@ fn read(path: &Path, header: HeaderArg) -> Result<Table, Failure> {
         }
     }
     let source = Source::Path(path.to_owned());
-    let recipe = ParseSpec { options, ..ParseSpec::plain(format) };
-    let parsed = graphlume_ingest::parse(&recipe, &source, &ParseCx::default())
+    let spec = ParseSpec { options, ..ParseSpec::plain(format) };
+    let parsed = graphlume_ingest::parse(&spec, &source, &ParseCx::default())
         .map_err(|e| failure(format!("{shown}: {e}")))?;
     parsed.misread.iter().for_each(|text| say!("note: {shown}: {text}"));
     let first = parsed.tables.into_iter().next();

@@ -13,20 +13,18 @@ mod cli;
 mod cmd;
 mod config;
 mod control;
+mod failure;
+mod given;
 mod graph_files;
 mod output;
 mod panics;
 mod process_limits;
 mod progress;
 mod reload;
+mod serve_settings;
 mod supervise;
 
 use std::process::ExitCode;
-
-/// The operating system does not give what the process needs (EX_OSERR of sysexits).
-const EXIT_SYSTEM: u8 = 71;
-/// The configuration was rejected at start (EX_CONFIG of sysexits).
-const EXIT_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
     let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
@@ -36,13 +34,13 @@ fn main() -> ExitCode {
     };
     panics::install();
     graphlume_engine::bound_freed(u64::MAX);
-    match panics::caught(|| cmd::run(cli)).unwrap_or_else(|defect| Err(cmd::failure(defect))) {
+    match panics::caught(|| cmd::run(cli)).unwrap_or_else(|defect| Err(failure::failure(defect))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => fail(&e),
     }
 }
 
-fn fail(error: &cmd::Failure) -> ExitCode {
+fn fail(error: &failure::Failure) -> ExitCode {
     say!("error: {}", error.message);
     ExitCode::from(error.exit)
 }

@@ -10,7 +10,7 @@ use arrow_schema::{Field, Schema};
 use graphlume_ingest::{ExportFormat, export};
 use graphlume_table::Table;
 
-use crate::cmd::{Failure, failure};
+use crate::failure::{Failure, failure};
 
 /// Refuses a result file that could not be written, before the work that fills it, and makes its folder.
 pub fn check(path: &Path) -> Result<(), Failure> {

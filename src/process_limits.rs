@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::EXIT_SYSTEM;
-use crate::cmd::Failure;
+use crate::failure::{EXIT_SYSTEM, Failure};
 
 /// Open files that no connection takes where there are enough: those of the store, of uploads and parsers, and of the
 /// operators' listener.
@@ -163,10 +162,10 @@ mod tests {
 
     #[test]
     fn a_failure_for_want_of_threads_names_the_limits() {
-        let told = named(crate::cmd::failure("the operating system gives no thread: EAGAIN"));
+        let told = named(crate::failure::failure("the operating system gives no thread: EAGAIN"));
         assert_eq!(told.exit, EXIT_SYSTEM);
         assert!(told.message.contains("RLIMIT_AS") && told.message.contains("RLIMIT_NPROC"));
-        assert_eq!(named(crate::cmd::failure("the disk is full")).exit, 1);
+        assert_eq!(named(crate::failure::failure("the disk is full")).exit, 1);
     }
 
     #[test]

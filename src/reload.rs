@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use graphlume_http::Running;
 use tracing_subscriber::EnvFilter;
 
-use crate::cmd::serve::{http_config, log_filter};
-use crate::config::{self, ConfigError, Given};
+use crate::config::{self, ConfigError};
+use crate::given::Given;
+use crate::serve_settings::{http_config, log_filter};
 
 /// Options of `serve` that a running server takes over: what is read anew for each request, and the filter of the log.
 /// All others size or open something when the server starts.

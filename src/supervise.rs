@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::cmd::{Failure, failure};
+use crate::failure::{Failure, failure};
 
 /// Tells the server what it inherits: `PARENT,PUBLIC,INTERNAL,READY,STARTS` (INTERNAL may be empty).
 const VARIABLE: &str = "GRAPHLUME_SUPERVISED";

@@ -14,8 +14,8 @@ use graphlume_algo::gpu::{GpuGraph, bfs as search, components as weak, expand, l
 use graphlume_algo::path::bfs::UNREACHED;
 use graphlume_algo::path::expand::Direction;
 use graphlume_algo::{Values, registry};
+use graphlume_device::columns::{Cells, Device};
 use graphlume_device::cuda::{Gpu, GpuOptions};
-use graphlume_device::prim::{Cells, Device};
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;

@@ -11,20 +11,20 @@ use crate::clock::measure;
 use crate::task::TaskError;
 
 /// What the extension tells.
-fn recipe(path: &Path) -> ParseSpec {
+fn spec(path: &Path) -> ParseSpec {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    let mut recipe = ParseSpec::plain(extension.parse().unwrap_or(Format::Csv));
+    let mut spec = ParseSpec::plain(extension.parse().unwrap_or(Format::Csv));
     if matches!(extension, "jsonl" | "ndjson") {
-        recipe.format = Format::Json;
-        recipe.options.insert("lines".to_owned(), true.into());
+        spec.format = Format::Json;
+        spec.options.insert("lines".to_owned(), true.into());
     }
-    recipe
+    spec
 }
 
 /// The tables of a file, and what else its parse gives.
 pub(crate) fn parsed(path: &Path) -> Result<Parsed, TaskError> {
     let source = Source::Path(path.to_owned());
-    graphlume_ingest::parse(&recipe(path), &source, &ParseCx::default())
+    graphlume_ingest::parse(&spec(path), &source, &ParseCx::default())
         .map_err(|e| TaskError::Input { path: path.display().to_string(), message: e.to_string() })
 }
 

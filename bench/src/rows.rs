@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use graphlume_device::prim::{Cells, Compare, Device, DeviceColumn, Predicate, Value};
+use graphlume_device::columns::{Cells, Compare, Device, DeviceColumn, Predicate, Value};
 use graphlume_device::{CpuPool, memory};
 use graphlume_table::{TextColumn, to_f64};
 use graphlume_types::{Budget, CancelToken};

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use graphlume_algo::{AlgoError, Values};
 use graphlume_device::CpuPool;
+use graphlume_device::columns::ColumnOpError;
 use graphlume_device::cuda::DeviceError;
-use graphlume_device::prim::PrimError;
 use graphlume_graph::Topology;
 use serde_json::{Map, Value, json};
 
@@ -39,7 +39,7 @@ pub enum TaskError {
     Algo(#[from] AlgoError),
     /// A primitive refused.
     #[error(transparent)]
-    Prim(#[from] PrimError),
+    Prim(#[from] ColumnOpError),
     /// The GPU cannot be used.
     #[error("--backend cuda: {0}; leave --backend out to measure on the processor")]
     Device(#[from] DeviceError),

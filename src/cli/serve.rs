@@ -81,7 +81,7 @@ pub struct ServeArgs {
     pub log: String,
     /// What stood for each option.
     #[arg(skip)]
-    pub given: crate::config::Given,
+    pub given: crate::given::Given,
 }
 
 /// `graphlume parse-worker`

@@ -6,9 +6,10 @@ use graphlume_device::GpuStatus;
 use graphlume_device::cuda::{DeviceError, Gpu, GpuOptions};
 use graphlume_engine::GpuChoice;
 
-use super::{Failure, rejected};
+use super::rejected;
 use crate::cli::Backend;
 use crate::config::{self, ConfigError};
+use crate::failure::Failure;
 
 /// What was chosen, and what is to be said about it once the start has succeeded: the log of a start that failed ends
 /// with why.

@@ -7,8 +7,8 @@ use graphlume_storage::{Options, Store, check_export};
 use graphlume_types::SystemClock;
 
 use super::user::on_existing;
-use super::{Failure, failure};
 use crate::cli::{ExportArgs, ImportArgs};
+use crate::failure::{Failure, failure};
 
 /// Writes every record as JSON lines and every immutable file.
 pub fn export(args: &ExportArgs) -> Result<(), Failure> {

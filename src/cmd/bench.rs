@@ -6,8 +6,8 @@ use arrow_array::{ArrayRef, UInt32Array};
 use graphlume_bench::task::{self, Spec};
 use serde_json::json;
 
-use super::{Failure, failure};
 use crate::cli::{Backend, BenchArgs, StartArg};
+use crate::failure::{Failure, failure};
 use crate::output;
 
 /// Times the task, and writes the figures and, beside them, the whole result for a checker.

@@ -10,9 +10,10 @@ use graphlume_graph::Graph;
 use graphlume_types::CancelToken;
 
 use super::layout::{Outcome, Run, Seconds, params_with};
-use super::{Failure, rejected};
+use super::rejected;
 use crate::cli::{Backend, ComputeArgs};
 use crate::config::ConfigError;
+use crate::failure::Failure;
 use crate::graph_files;
 
 /// Runs the algorithm and writes its columns behind the node ids.

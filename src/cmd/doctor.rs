@@ -5,9 +5,9 @@ use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_service::command::Command;
 use graphlume_types::limits;
 
-use super::Failure;
 use super::user::{on_existing, println_result as line};
 use crate::cli::{DoctorArgs, VERSION};
+use crate::failure::Failure;
 
 const GIB: f64 = (1u64 << 30) as f64;
 

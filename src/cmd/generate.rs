@@ -8,8 +8,8 @@ use graphlume_types::hash::h64;
 
 use clap::ValueEnum;
 
-use super::{Failure, failure};
 use crate::cli::{GenerateArgs, GraphKind};
+use crate::failure::{Failure, failure};
 use crate::output;
 
 /// Makes the graph and writes its tables.

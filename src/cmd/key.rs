@@ -2,9 +2,9 @@
 
 use graphlume_service::command::Command;
 
-use super::Failure;
 use super::user::on_existing;
 use crate::cli::KeyCommand;
+use crate::failure::Failure;
 
 /// Runs a `key` command.
 pub fn run(command: KeyCommand) -> Result<(), Failure> {

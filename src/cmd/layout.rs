@@ -8,8 +8,8 @@ use graphlume_device::CpuPool;
 use graphlume_types::CancelToken;
 use serde_json::json;
 
-use super::{Failure, failure};
 use crate::cli::{GraphFiles, LayoutArgs, RunOptions};
+use crate::failure::{Failure, failure};
 use crate::graph_files::{self, Loaded};
 use crate::{output, progress};
 

@@ -4,8 +4,8 @@ use std::os::fd::AsFd as _;
 
 use graphlume_workers::{WorkerLimits, serve};
 
-use super::Failure;
 use crate::cli::ParseWorkerArgs;
+use crate::failure::Failure;
 
 /// Serves jobs until the server goes away.
 pub fn run(args: ParseWorkerArgs) -> Result<(), Failure> {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use graphlume_types::SessionId;
 use serde_json::Value;
 
-use super::{Failure, failure};
 use crate::cli::PictureArgs;
+use crate::failure::{Failure, failure};
 
 /// Bytes of an answer: what the largest picture can take.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;

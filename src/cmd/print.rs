@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
 
-use super::Failure;
 use super::user::println_result;
 use crate::cli::{Cli, PrintArgs, PrintKind, VERSION};
+use crate::failure::Failure;
 
 /// Prints the text.
 pub fn run(args: &PrintArgs) -> Result<(), Failure> {

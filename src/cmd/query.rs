@@ -13,8 +13,8 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value};
 
-use super::{Failure, failure, unreadable};
 use crate::cli::{GraphFiles, QueryArgs, QueryOutputArg};
+use crate::failure::{Failure, failure, unreadable};
 use crate::graph_files::{end_columns, node_column, read_edges, read_table, say};
 use crate::output;
 

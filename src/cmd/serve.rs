@@ -5,19 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use graphlume_engine::{EngineHandle, GpuChoice, OnDeviceLost};
-use graphlume_http::{CookieConfig, HttpConfig, HttpError, Listeners, Running};
+use graphlume_http::{HttpConfig, HttpError, Listeners, Running};
 use graphlume_service::{Bootstrap, Service, ServiceConfig, WorkerConfig};
 use graphlume_types::{SystemClock, limits};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 use super::user::println_result as line;
-use super::{Failure, backend, rejected};
+use super::{backend, rejected};
 use crate::cli::{DeviceLostArg, LogFormat, ServeArgs, VERSION};
 use crate::config::{self, ConfigError};
 use crate::control;
+use crate::failure::Failure;
 use crate::process_limits::{self, Descriptors};
 use crate::reload::{Reloader, SetLog};
+use crate::serve_settings::{http_config, log_filter};
 use crate::supervise::{self, EXIT_RESTART, Inherited};
 
 /// Bytes of memory when the system does not tell how much there is.
@@ -76,44 +77,6 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
 
 fn memory_bytes() -> u64 {
     graphlume_device::memory().map_or(MEMORY_UNKNOWN_BYTES, |m| m.total_bytes)
-}
-
-/// The settings of the shell: those of the command line, and what follows from them.
-pub fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
-    let given = &args.http;
-    let internal_may_move = !args.given.names("internal-listen");
-    let is_same = given.internal_listen == Some(given.listen) && given.listen.port() != 0;
-    if is_same && !internal_may_move {
-        return Err(ConfigError::Value(format!(
-            "--listen and --internal-listen are both {}; give each its own port",
-            given.listen
-        )));
-    }
-    let refuse = |e: graphlume_http::HttpError| ConfigError::Value(e.to_string());
-    let cookie = CookieConfig::from_settings(
-        args.cookie_secure,
-        args.cookie_samesite.as_deref(),
-        given.https_only,
-    )
-    .map_err(refuse)?
-    .below(&given.base_path);
-    let config = HttpConfig {
-        cookie,
-        internal_may_move,
-        picture_hosts: args.service.picture_hosts.clone(),
-        build: VERSION.to_owned(),
-        commit: env!("GRAPHLUME_COMMIT").to_owned(),
-        ..given.clone()
-    };
-    config.validate().map_err(refuse)?;
-    Ok(config)
-}
-
-/// The filter that a text of `--log` describes.
-pub fn log_filter(text: &str) -> Result<EnvFilter, ConfigError> {
-    EnvFilter::try_new(text).map_err(|e| {
-        ConfigError::Value(format!("--log {text:?} is not a filter: {e}; use info, or debug"))
-    })
 }
 
 /// Begins the log; gives what changes its filter.
@@ -322,7 +285,7 @@ fn refused_start(e: graphlume_service::ServiceError) -> Failure {
     if !is_permanent {
         return failure;
     }
-    Failure { exit: crate::EXIT_CONFIG, ..failure }
+    Failure { exit: crate::failure::EXIT_CONFIG, ..failure }
 }
 
 /// Answers what is waiting and ends the process: a driver whose device is lost may never return from

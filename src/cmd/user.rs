@@ -7,9 +7,9 @@ use graphlume_service::admin::{NewUser, UserChange};
 use graphlume_service::command::{Command, Done};
 use graphlume_types::{id, limits};
 
-use super::{Failure, failure};
 use crate::cli::{RoleArg, Switch, UserCommand};
 use crate::control::{self, Folder};
+use crate::failure::{Failure, failure};
 
 /// Carries out a command on a data folder that is there, and prints what it gives.
 pub fn on_existing(data: &Path, command: Command) -> Result<(), Failure> {

@@ -17,9 +17,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
+use crate::hex::unhex;
 use crate::poison::Poison;
-use crate::record::unhex;
-use crate::staged_blob::StagedBlob;
 use crate::vfs::Vfs;
 
 mod writer;
@@ -218,17 +217,8 @@ impl Blobs {
         Ok(file)
     }
 
-    /// A file that another process fills and that becomes derived blobs.
-    ///
-    /// # Errors
-    /// As [`Blobs::writer`].
-    pub fn draft(&self) -> Result<StagedBlob, StoreError> {
-        let (temp, file) = self.temp_file()?;
-        Ok(StagedBlob { blobs: self.clone(), temp, file: Arc::new(file) })
-    }
-
     /// A new file for reading and writing.
-    fn temp_file(&self) -> Result<(PathBuf, File), StoreError> {
+    pub(crate) fn temp_file(&self) -> Result<(PathBuf, File), StoreError> {
         self.inner.poison.check()?;
         self.check_space()?;
         let temp = self.temp_path();

@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::batch::Batch;
 use crate::error::StoreError;
-use crate::open::{Opened, damage_in};
+use crate::folder::damage_in;
+use crate::open::Opened;
 use crate::record::SettingRec;
 use crate::store::Store;
 

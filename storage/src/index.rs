@@ -20,11 +20,11 @@
 
 use std::collections::BTreeMap;
 
+use graphlume_types::UserId;
 use graphlume_types::limits::RECORD_COST_BYTES;
-use graphlume_types::{FileId, UserId};
 
 use crate::blob::{BlobClass, BlobRef};
-use crate::record::{Facts, Hold, Kind};
+use crate::record::{Facts, Kind};
 
 pub(crate) const FORMAT: u32 = 3;
 /// Of stores whose indexes are made again when they are opened: 1 without heads, holders and sums of accounts, 2 with sums
@@ -121,19 +121,6 @@ const fn class_of(blob: &BlobRef) -> u8 {
 pub(crate) fn head_key(kind: Kind, key: &[u8]) -> Vec<u8> {
     let mut out = vec![b'h', kind.tag()];
     out.extend_from_slice(key);
-    out
-}
-
-/// Prefix of the entries of all datasets that hold a file.
-pub(crate) fn file_prefix(file: &FileId) -> Vec<u8> {
-    let mut out = vec![b'r'];
-    out.extend_from_slice(file.as_bytes());
-    out
-}
-
-pub(crate) fn hold_key(hold: &Hold) -> Vec<u8> {
-    let mut out = file_prefix(&hold.file);
-    out.extend_from_slice(&hold.entry.0);
     out
 }
 

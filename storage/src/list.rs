@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
+use graphlume_types::limits;
+
 use crate::codec::tree_key;
 use crate::error::StoreError;
 use crate::index::{self, CountScope, REV_TIME_BYTES, Scope, count_key, list_prefix};
@@ -96,7 +98,7 @@ impl Merge {
     }
 }
 
-pub(crate) fn walk<R: Headed, E: From<StoreError>>(
+fn walk<R: Headed, E: From<StoreError>>(
     store: &Store,
     scopes: &[Scope],
     mut each: impl FnMut(Entry<'_, R>) -> Result<ControlFlow<()>, E>,
@@ -119,7 +121,7 @@ fn distinct(scopes: &[Scope]) -> BTreeSet<&Scope> {
     }
 }
 
-pub(crate) fn page<R: Record>(
+fn page<R: Record>(
     store: &Store,
     scopes: &[Scope],
     offset: u64,
@@ -159,7 +161,7 @@ pub(crate) fn page<R: Record>(
 
 /// Size of a union of scopes. Every record has at most one owner and one organization, so that owners
 /// are disjoint, organizations are disjoint, and only an owner and an organization can overlap.
-pub(crate) fn count(store: &Store, kind: Kind, scopes: &[Scope]) -> Result<u64, StoreError> {
+fn count(store: &Store, kind: Kind, scopes: &[Scope]) -> Result<u64, StoreError> {
     let read = |scope: &CountScope<'_>| {
         let key = count_key(kind, scope);
         let bytes = guarded(|| store.core().meta.index.get(&key))?;
@@ -177,4 +179,56 @@ pub(crate) fn count(store: &Store, kind: Kind, scopes: &[Scope]) -> Result<u64, 
         }
     }
     Ok(total)
+}
+
+impl Store {
+    /// Walks through the union of `scopes`, newest first, without repetition, until `each` has seen enough. No record
+    /// is read but those that `each` asks for.
+    ///
+    /// # Errors
+    /// When the engine fails, and those of `each`.
+    pub fn walk<R: Headed, E: From<StoreError>>(
+        &self,
+        scopes: &[Scope],
+        each: impl FnMut(Entry<'_, R>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        walk(self, scopes, each)
+    }
+
+    /// One page of the union of `scopes`, newest first, without repetition. Its cost grows with
+    /// `offset + limit`, not with the number of records. `limit` is capped at `PAGE_ROWS_MAX`.
+    ///
+    /// # Errors
+    /// When the engine fails. Damaged records are left out and counted.
+    pub fn list<R: Record>(
+        &self,
+        scopes: &[Scope],
+        offset: u64,
+        limit: u64,
+    ) -> Result<Page<R>, StoreError> {
+        self.list_within(scopes, offset, limit, usize::MAX)
+    }
+
+    /// [`Store::list`] that ends before its records take more than `bytes_max` together, though not before the
+    /// first one: [`Page::walked`] says how far it came.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn list_within<R: Record>(
+        &self,
+        scopes: &[Scope],
+        offset: u64,
+        limit: u64,
+        bytes_max: usize,
+    ) -> Result<Page<R>, StoreError> {
+        page(self, scopes, offset, limit.min(limits::PAGE_ROWS_MAX), bytes_max)
+    }
+
+    /// How many records [`Store::list`] walks through.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub fn count<R: Record>(&self, scopes: &[Scope]) -> Result<u64, StoreError> {
+        count(self, R::KIND, scopes)
+    }
 }

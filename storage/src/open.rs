@@ -14,7 +14,8 @@ use crate::copied::Copied;
 use crate::decoded::Decoded;
 use crate::engine_conf;
 use crate::error::StoreError;
-use crate::export;
+use crate::export_file;
+use crate::folder::store_dir;
 use crate::meta::{self, Meta, sync_tree};
 use crate::ours::{self, FolderState};
 use crate::poison::Poison;
@@ -38,10 +39,6 @@ pub(crate) struct Folder {
     pub opened: Opened,
     /// None where there is no lock file, for those who only look.
     pub lock: Option<File>,
-}
-
-pub(crate) fn store_dir(dir: &Path) -> PathBuf {
-    dir.join("store")
 }
 
 /// Opens `dir`, making it when it is absent and may be made. A full disk is told as one, with what must be free.
@@ -280,7 +277,7 @@ fn open_or_make(
             let vfs = &options.vfs;
             vfs.sync_dir(&store).map_err(|e| StoreError::io("sync", &store, e))?;
             // The end of the log is damaged, and an export knows more than what is left.
-            if marked > seq && export::newest(dir)?.is_some_and(|found| found.seq > seq) {
+            if marked > seq && export_file::newest(dir)?.is_some_and(|found| found.seq > seq) {
                 drop(meta);
                 return rebuild(dir, aside(dir, options), true, blobs, options);
             }
@@ -288,7 +285,7 @@ fn open_or_make(
         }
         Err(e) if e.is_corrupt() => {
             tracing::error!(dir = %store.display(), error = %e, "the record store is damaged");
-            if export::newest(dir)?.is_none() {
+            if export_file::newest(dir)?.is_none() {
                 return Err(StoreError::corrupt(
                     format!("the record store in {}", store.display()),
                     format!("{e}; there is no export in {} either", dir.join("exports").display()),
@@ -334,25 +331,6 @@ fn read_from_log(
     Ok(read)
 }
 
-/// Whether records were lost and the operator has not yet said that their blobs are not needed.
-pub(crate) fn holds_back(dir: &Path) -> Result<bool, StoreError> {
-    Ok(!damage_in(dir)?.is_empty())
-}
-
-/// Names of what was set aside because records were lost, in their order.
-pub(crate) fn damage_in(dir: &Path) -> Result<Vec<String>, StoreError> {
-    let fail = |e| StoreError::io("list", dir, e);
-    let mut found = Vec::new();
-    for entry in fs::read_dir(dir).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name().to_string_lossy().into_owned();
-        if name.starts_with("store.damaged-") || name.starts_with("mark.lost-") {
-            found.push(name);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// Record stores that were moved aside, oldest first.
 fn damaged_stores(dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let fail = |e| StoreError::io("list", dir, e);
@@ -381,7 +359,7 @@ fn rebuild(
     blobs: &Blobs,
     options: &Options,
 ) -> Result<(Meta, Opened), StoreError> {
-    let Some(found) = export::newest(dir)? else {
+    let Some(found) = export_file::newest(dir)? else {
         return Err(StoreError::corrupt(
             format!("the record store moved to {}", moved_to.display()),
             "there is no complete export to rebuild it from",
@@ -391,7 +369,7 @@ fn rebuild(
     let bytes = fs::metadata(&found.path).map_or(0, |about| about.len());
     check_room(dir, options.free_bytes_commit_min + REBUILD_FACTOR * bytes, options)?;
     let aside = is_in_place.then_some(moved_to.as_path());
-    make_store(dir, &*options.vfs, aside, |meta| export::load(meta, blobs, &found))?;
+    make_store(dir, &*options.vfs, aside, |meta| export_file::load(meta, blobs, &found))?;
     tracing::error!(
         export = %export.display(), records, moved_to = %moved_to.display(),
         "the record store was rebuilt from an export; later changes are not in it"

@@ -10,7 +10,7 @@ use crate::commit_marker::CommitMarker;
 use crate::copied::Copied;
 use crate::engine_conf;
 use crate::error::StoreError;
-use crate::open::store_dir;
+use crate::folder::store_dir;
 
 /// What the file `lock` begins with, so that a first start that was cut short is known for ours.
 pub(crate) const LOCK_MAGIC: &[u8] = b"graphlume data folder\n";

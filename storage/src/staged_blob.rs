@@ -23,6 +23,17 @@ pub struct StagedBlobs {
     pub content: Option<Vec<u8>>,
 }
 
+impl Blobs {
+    /// A file that another process fills and that becomes derived blobs.
+    ///
+    /// # Errors
+    /// As [`Blobs::writer`].
+    pub fn draft(&self) -> Result<StagedBlob, StoreError> {
+        let (temp, file) = self.temp_file()?;
+        Ok(StagedBlob { blobs: self.clone(), temp, file: Arc::new(file) })
+    }
+}
+
 impl StagedBlob {
     /// The file to be filled.
     #[must_use]

@@ -1,7 +1,6 @@
 //! The store: typed reads, listings and commits.
 
 use std::fs::File;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,12 +14,12 @@ use crate::blob::Blobs;
 use crate::codec::{Tag, describe, tree_key};
 use crate::commit::{Commit, pair};
 use crate::error::StoreError;
-use crate::index::{self, Scope};
-use crate::list::{self, Entry, Page};
+use crate::index;
 use crate::meta::guarded;
 use crate::open::{self, Opened, Options};
 use crate::record::{
-    Facts, Headed, Holder, Kind, Record, RecordKey as _, StepKey, StepRec, holder, holder_prefix,
+    Facts, Headed, Holder, Kind, Record, RecordKey as _, StepKey, StepRec, file_prefix, holder,
+    holder_prefix,
 };
 use crate::snapshot::Snapshots;
 use crate::writer::{self, Core, Job};
@@ -233,7 +232,7 @@ impl Store {
         file: &FileId,
         author: UserId,
     ) -> impl Iterator<Item = Result<Holder, StoreError>> + '_ {
-        let of_file = index::file_prefix(file);
+        let of_file = file_prefix(file);
         let skip = of_file.len();
         let prefix = [of_file, holder_prefix(author, false)].concat();
         let mut entries = self.inner.core.meta.index.scan_prefix(prefix);
@@ -253,7 +252,7 @@ impl Store {
     /// # Errors
     /// When the engine fails.
     pub fn is_held_privately(&self, file: &FileId, author: UserId) -> Result<bool, StoreError> {
-        let prefix = [index::file_prefix(file), holder_prefix(author, true)].concat();
+        let prefix = [file_prefix(file), holder_prefix(author, true)].concat();
         Ok(guarded(|| self.inner.core.meta.index.scan_prefix(prefix).next().transpose())?.is_some())
     }
 
@@ -291,19 +290,6 @@ impl Store {
         Ok(more)
     }
 
-    /// Walks through the union of `scopes`, newest first, without repetition, until `each` has seen enough. No record
-    /// is read but those that `each` asks for.
-    ///
-    /// # Errors
-    /// When the engine fails, and those of `each`.
-    pub fn walk<R: Headed, E: From<StoreError>>(
-        &self,
-        scopes: &[Scope],
-        each: impl FnMut(Entry<'_, R>) -> Result<ControlFlow<()>, E>,
-    ) -> Result<(), E> {
-        list::walk(self, scopes, each)
-    }
-
     /// The steps of a session that its record does not have yet, in their order.
     ///
     /// # Errors
@@ -338,43 +324,6 @@ impl Store {
             None => Ok(None),
             Some(key) => Ok(self.read(&tree_key(R::KIND, &key))?.map(|(rec, _)| rec)),
         }
-    }
-
-    /// One page of the union of `scopes`, newest first, without repetition. Its cost grows with
-    /// `offset + limit`, not with the number of records. `limit` is capped at `PAGE_ROWS_MAX`.
-    ///
-    /// # Errors
-    /// When the engine fails. Damaged records are left out and counted.
-    pub fn list<R: Record>(
-        &self,
-        scopes: &[Scope],
-        offset: u64,
-        limit: u64,
-    ) -> Result<Page<R>, StoreError> {
-        self.list_within(scopes, offset, limit, usize::MAX)
-    }
-
-    /// [`Store::list`] that ends before its records take more than `bytes_max` together, though not before the
-    /// first one: [`Page::walked`] says how far it came.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn list_within<R: Record>(
-        &self,
-        scopes: &[Scope],
-        offset: u64,
-        limit: u64,
-        bytes_max: usize,
-    ) -> Result<Page<R>, StoreError> {
-        list::page(self, scopes, offset, limit.min(limits::PAGE_ROWS_MAX), bytes_max)
-    }
-
-    /// How many records [`Store::list`] walks through.
-    ///
-    /// # Errors
-    /// When the engine fails.
-    pub fn count<R: Record>(&self, scopes: &[Scope]) -> Result<u64, StoreError> {
-        list::count(self, R::KIND, scopes)
     }
 
     /// Every record of a kind in the order of the keys, one at a time. A damaged record is an error in its place;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::blob::BlobRef;
 use crate::error::StoreError;
+use crate::folder::holds_back;
 use crate::index;
 use crate::meta::{Meta, guarded};
-use crate::open::holds_back;
 use crate::store::Store;
 
 /// Blobs looked at in one turn of the writer.

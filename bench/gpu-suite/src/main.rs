@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use graphlume_algo::AlgoError;
+use graphlume_device::columns::ColumnOpError;
 use graphlume_device::cuda::{DeviceError, Gpu, GpuOptions};
-use graphlume_device::prim::PrimError;
 use serde_json::json;
 
 use rows::{Out, Row};
@@ -35,7 +35,7 @@ pub(crate) enum SuiteError {
     #[error(transparent)]
     Algo(#[from] AlgoError),
     #[error(transparent)]
-    Prim(#[from] PrimError),
+    Prim(#[from] ColumnOpError),
     #[error("a graph cannot be made: {0}")]
     Graph(#[from] graphlume_generate::SpecError),
     #[error("the threads of the processor's side cannot be started: {0}")]

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use graphlume_device::columns::{Cells, Device};
 use graphlume_device::cuda::Gpu;
-use graphlume_device::prim::{Cells, Device};
 use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 use serde_json::json;

@@ -4,8 +4,8 @@
 use graphlume_algo::gpu::relation::Relation;
 use graphlume_algo::gpu::tally::{Count, Counted, Paths, Step};
 use graphlume_algo::gpu::tally_sums::{Cells as NumberCells, Numbers, Sums};
+use graphlume_device::columns::{Cells, Compare, Device, DeviceColumn, Mask, Predicate, Value};
 use graphlume_device::cuda::{Buf, Gpu, View};
-use graphlume_device::prim::{Cells, Compare, Device, DeviceColumn, Mask, Predicate, Value};
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use graphlume_types::hash::{h64, unit_f64};

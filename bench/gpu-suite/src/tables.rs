@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use graphlume_device::columns::{Cells, Compare, Device, DeviceColumn, Mask, Predicate, Value};
 use graphlume_device::cuda::Gpu;
-use graphlume_device::prim::{Cells, Compare, Device, DeviceColumn, Mask, Predicate, Value};
 use graphlume_device::{CpuPool, memory};
 use graphlume_types::hash::h64;
 use graphlume_types::{Budget, CancelToken};

@@ -7,7 +7,7 @@ use graphlume_types::hash::mix64;
 use graphlume_types::{DatasetId, SessionId};
 use serde::{Deserialize, Serialize};
 
-use crate::settings::LayoutSettings;
+use crate::layout_settings::LayoutSettings;
 
 /// Stores checkpoints of sessions. Writes and removals come from one thread in the order in which they
 /// happened, reads from another, none from the engine thread. Nothing fails: what cannot be written, or is

@@ -23,6 +23,7 @@ use crate::commands::Command;
 use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::health::EngineHealth;
+use crate::layout_settings::LayoutSettings;
 use crate::reply::Reply;
 use crate::residency::QueryMemory;
 use crate::session::collections::{
@@ -31,7 +32,6 @@ use crate::session::collections::{
 use crate::session::control::Control;
 use crate::session::events::SessionState;
 use crate::session::viewer::Viewer;
-use crate::settings::LayoutSettings;
 use crate::stats::EngineStats;
 use crate::target::Target;
 

@@ -1,11 +1,11 @@
 //! What the machine offers: the processor's threads and vector widths, its memory, and a GPU when a driver
 //! is found at run time. Nothing here needs CUDA to build or to start.
 
+pub mod columns;
 mod cpu;
 pub mod cuda;
 mod gpu;
 mod memory;
-pub mod prim;
 
 pub use cpu::{CpuFeatures, CpuPool, PoolError, cpu_features};
 pub use gpu::{GpuStatus, probe_gpu};

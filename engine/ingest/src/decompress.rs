@@ -103,10 +103,10 @@ impl FromStr for Compression {
     }
 }
 
-/// The plain bytes of `bytes`, as the recipe declares them.
-pub(crate) fn open(recipe: &ParseSpec, bytes: Bytes, cx: &ParseCx) -> Result<Bytes, IngestError> {
-    let format = recipe.format;
-    let compression = declared(recipe, &bytes)?;
+/// The plain bytes of `bytes`, as the spec declares them.
+pub(crate) fn open(spec: &ParseSpec, bytes: Bytes, cx: &ParseCx) -> Result<Bytes, IngestError> {
+    let format = spec.format;
+    let compression = declared(spec, &bytes)?;
     let found = source::compression_of(format, &bytes);
     if compression == Compression::None {
         // A newer workbook under the older name is no compressed one; its reader tells.
@@ -131,17 +131,17 @@ pub(crate) fn open(recipe: &ParseSpec, bytes: Bytes, cx: &ParseCx) -> Result<Byt
 
 /// What the record says, or the option `compression` of a direct upload. Only the option's value `infer`
 /// has the bytes looked at.
-fn declared(recipe: &ParseSpec, bytes: &[u8]) -> Result<Compression, IngestError> {
+fn declared(spec: &ParseSpec, bytes: &[u8]) -> Result<Compression, IngestError> {
     const OPTION: &str = "compression";
-    if !matches!(recipe.format, Format::Csv | Format::Json) {
-        return Ok(recipe.compression);
+    if !matches!(spec.format, Format::Csv | Format::Json) {
+        return Ok(spec.compression);
     }
-    let word = Options(&recipe.options).text(OPTION)?.unwrap_or("").to_ascii_lowercase();
+    let word = Options(&spec.options).text(OPTION)?.unwrap_or("").to_ascii_lowercase();
     let option = match word.as_str() {
-        "" => return Ok(recipe.compression),
-        "infer" if recipe.compression != Compression::None => return Ok(recipe.compression),
+        "" => return Ok(spec.compression),
+        "infer" if spec.compression != Compression::None => return Ok(spec.compression),
         "infer" => {
-            let found = source::compression_of(recipe.format, bytes).unwrap_or("");
+            let found = source::compression_of(spec.format, bytes).unwrap_or("");
             return Ok(found.parse().unwrap_or_default());
         }
         "none" => Compression::None,
@@ -149,10 +149,10 @@ fn declared(recipe: &ParseSpec, bytes: &[u8]) -> Result<Compression, IngestError
             IngestError::option(OPTION, "use one of infer, gzip, bz2, zip, xz, or none")
         })?,
     };
-    if recipe.compression != Compression::None && recipe.compression != option {
+    if spec.compression != Compression::None && spec.compression != option {
         let message = format!(
             "says {word}, but file_compression says {}; give one of them",
-            recipe.compression
+            spec.compression
         );
         return Err(IngestError::option(OPTION, message));
     }

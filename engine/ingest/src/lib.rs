@@ -221,7 +221,7 @@ impl Parsed {
     }
 }
 
-/// Parses `source` as `recipe` says.
+/// Parses `source` as `spec` says.
 ///
 /// # Examples
 ///
@@ -243,19 +243,19 @@ impl Parsed {
 ///
 /// # Errors
 /// [`IngestError`], with the row and column when known. Never panics on bad input.
-pub fn parse(recipe: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed, IngestError> {
-    let ParseSpec { format, options, .. } = recipe;
+pub fn parse(spec: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed, IngestError> {
+    let ParseSpec { format, options, .. } = spec;
     cx.cancel.check()?;
     options::check_names(*format, options)?;
     let bytes = source::open(source)?;
-    let bytes = decompress::open(recipe, bytes, cx)?;
+    let bytes = decompress::open(spec, bytes, cx)?;
     misread::refuse_web_page(*format, &bytes)?;
     misread::refuse_json(*format, Options(options), &bytes)?;
     cx.report(Stage::Parsing, 0, 0);
     let parsed = (format.spec().parse)(&bytes, Options(options), cx);
     let parsed = parsed.map_err(|e| e.hinted(&bytes))?;
     writable::check(*format, &parsed)?;
-    let mut parsed = transform_tables(&recipe.sql, parsed, cx)?;
+    let mut parsed = transform_tables(&spec.sql, parsed, cx)?;
     decimals::tell(&mut parsed);
     Ok(parsed)
 }

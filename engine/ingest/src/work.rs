@@ -82,12 +82,12 @@ impl From<IngestError> for Failed {
 /// # Errors
 /// What is wrong with the bytes, the options or the output.
 pub fn work(
-    recipe: &ParseSpec,
+    spec: &ParseSpec,
     source: &Source,
     output: &File,
     cx: &ParseCx,
 ) -> Result<Done, Failed> {
-    match catch_unwind(AssertUnwindSafe(|| try_work(recipe, source, output, cx))) {
+    match catch_unwind(AssertUnwindSafe(|| try_work(spec, source, output, cx))) {
         Ok(outcome) => outcome,
         Err(_) => Err(Failed::new(
             Code::InvalidArgument,
@@ -99,12 +99,12 @@ pub fn work(
 }
 
 fn try_work(
-    recipe: &ParseSpec,
+    spec: &ParseSpec,
     source: &Source,
     output: &File,
     cx: &ParseCx,
 ) -> Result<Done, Failed> {
-    let parsed = parse(recipe, source, cx)?;
+    let parsed = parse(spec, source, cx)?;
     if parsed.tables.is_empty() {
         return Err(Failed::new(
             Code::InvalidArgument,

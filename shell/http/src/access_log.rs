@@ -10,7 +10,7 @@ use http::Method;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
-use crate::shell::AnyBody;
+use crate::reply::AnyBody;
 
 /// What stands for the account of a request without a valid credential. No account can have this name.
 pub(crate) const ANONYMOUS: &str = "(anonymous)";
@@ -97,7 +97,7 @@ impl<F: FnOnce(u64) + Unpin> Body for Counted<F> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::shell::whole;
+    use crate::reply::whole;
 
     /// What a body of `len` bytes tells after `frames` frames were taken of it.
     async fn told(len: usize, frames: usize) -> Vec<u64> {

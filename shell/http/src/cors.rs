@@ -9,17 +9,13 @@ use http::header::{
 };
 use http::{Request, Response, StatusCode};
 
-use crate::matching;
-use crate::route::Listener;
-
 /// The answer to `OPTIONS` on a path of the table: the methods, and for a preflight the permission.
-/// None when there is no such path.
+/// `methods` are those of the path, and whether pages of other origins may use them.
 pub(crate) fn options<B>(
-    listener: Listener,
+    (methods, cors): (String, bool),
     request: &Request<B>,
     enabled: bool,
 ) -> Option<Response<Bytes>> {
-    let (methods, cors) = matching::methods_of(listener, request.uri().path())?;
     let methods = HeaderValue::from_str(&methods).ok()?;
     let asked = request.headers();
     let mut response = Response::new(Bytes::new());

@@ -7,24 +7,29 @@ use http::header::{ACCEPT, EXPECT};
 
 use crate::body::{self, Leftover};
 use crate::html;
-use crate::request::{Hit, Reply, Req};
-use crate::route::{Handler, OpenedBy};
-use crate::shell::Shell;
+use crate::reply::Reply;
+use crate::request::{Hit, Req};
+use crate::route::{Handler, OpenedBy, Route};
+use crate::state::Shell;
 use crate::status::{ApiError, code_name};
 use crate::ws::is_own_page;
 
 /// Runs the handler of a request's row and answers whatever comes of it.
-pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> Reply {
+pub(crate) async fn respond(
+    shell: Arc<Shell>,
+    route: &'static Route,
+    req: Req,
+    leftover: Leftover,
+) -> Reply {
     let hit = Arc::clone(&req.hit);
     let told_to_wait = req.headers.contains_key(EXPECT);
-    let route = hit.route;
     let wants_html = route.is_page()
         && req.header(&ACCEPT).is_some_and(|accept| {
             let any = route.opened_by == OpenedBy::Link && accept.contains("*/*");
             accept.contains("text/html") || any
         });
     let reads = req.method.is_safe() && !route.changes_on_get || route.only_reads;
-    let answer = handle(&shell, req).await;
+    let answer = handle(&shell, route, req).await;
     let error = match answer.and_then(|reply| still_theirs(&shell, &hit, reads, reply)) {
         Ok(reply) => {
             // The tool endpoint refuses in its own words.
@@ -40,7 +45,7 @@ pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> 
     if error.is_internal() {
         tracing::error!(
             request_id = &*hit.id,
-            route = hit.route.path,
+            route = hit.path,
             slug = &*error.slug,
             cause = %error.message,
             "request failed"
@@ -55,7 +60,7 @@ pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> 
     if wants_html {
         html::error_page(&error, &hit.id, &shell.config.base_path)
     } else {
-        error.render(hit.route.auth(), &hit.id)
+        error.render(route.auth(), &hit.id)
     }
 }
 
@@ -68,9 +73,9 @@ fn still_theirs(shell: &Shell, hit: &Hit, reads: bool, reply: Reply) -> Result<R
 }
 
 /// Runs the row's handler with the caller that its access rule asks for. No handler learns who calls in another way.
-async fn handle(shell: &Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+async fn handle(shell: &Arc<Shell>, route: &Route, req: Req) -> Result<Reply, ApiError> {
     let s = Arc::clone(shell);
-    match req.hit.route.handler {
+    match route.handler {
         Handler::Public(run)
         | Handler::Credentials(run)
         | Handler::PersonalKey(run)
@@ -82,7 +87,7 @@ async fn handle(shell: &Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
         Handler::Viewer(run) => {
             own_page(shell, &req)?;
             let who = req.viewer(&shell.service)?;
-            let _place = match req.hit.route.waits {
+            let _place = match route.waits {
                 true => {
                     let caller = Caller::from(who.user()).or_stranger(req.client(shell));
                     Some(shell.waiters.place(caller).await?)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use http::Response;
 use parking_lot::Mutex;
 
-use crate::request::Reply;
-use crate::shell::AnyBody;
+use crate::reply::AnyBody;
+use crate::reply::Reply;
 
 /// A body that takes the place of the whole one.
 #[derive(Clone)]

@@ -7,9 +7,9 @@ use graphlume_service::PictureHost;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response};
 
+use crate::access::Auth;
 use crate::config::HttpConfig;
-use crate::request::Reply;
-use crate::route::Auth;
+use crate::reply::Reply;
 use crate::status::{ApiError, say_why};
 
 /// The media type of pages.

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use graphlume_types::Code;
 
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::route::{RequestBody, Route, run};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 pub(crate) const ROUTES: &[Route] = &[

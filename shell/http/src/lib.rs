@@ -7,7 +7,9 @@
 //!
 //! What is absent: decisions. Who may do what, and what a request means, is the service's business.
 
+mod access;
 mod access_log;
+mod agents;
 mod body;
 mod config;
 mod conn;
@@ -26,29 +28,35 @@ mod openapi;
 mod page;
 mod peers;
 mod proxy;
+mod public_url;
 mod query;
+mod reply;
 mod request;
 mod request_head;
 mod rest;
 pub mod route;
 mod router;
+mod safety_headers;
 pub mod schema;
 mod sent;
 mod serve;
 mod shell;
 mod sign_in;
 mod standby;
+mod state;
 pub mod status;
 mod table;
 mod waiters;
 mod ws;
 
+pub use access::{Auth, Listener, Slash};
 pub use config::{
     BeforeTool, CSRF_COOKIE, CookieConfig, HttpConfig, JWT_COOKIE, KNOWN_COOKIE, SESSION_COOKIE,
     SameSite,
 };
 pub use error::HttpError;
-pub use host::PublicUrl;
 pub use proxy::Network;
+pub use public_url::PublicUrl;
 pub use serve::{Listeners, Running, listen, serve, serve_on};
 pub use standby::{Outage, StandIn, stand_in};
+pub use table::{routes, validate};

@@ -8,11 +8,12 @@ use graphlume_types::Code;
 use http::header::{HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
 use http::{Method, Response, StatusCode};
 
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::route::{OpenedBy, Route, run};
 use crate::schema::Shape::Text;
 use crate::schema::{parameter, returns_nothing, returns_page};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 use crate::{html, query};
 

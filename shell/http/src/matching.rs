@@ -2,11 +2,9 @@
 
 use http::Method;
 
-use crate::route::{Auth, Listener, Route, Slash};
-use crate::table::routes;
-
-/// The values of a path's `{name}` segments.
-pub type Params = Vec<(&'static str, String)>;
+use crate::access::{Auth, Listener, Slash};
+use crate::request::Params;
+use crate::route::Route;
 
 /// What the table says about a request.
 #[derive(Debug)]
@@ -19,11 +17,16 @@ pub enum Resolution {
     NotFound,
 }
 
-/// Looks up a request.
+/// Looks up a request among the rows of the table.
 #[must_use]
-pub fn resolve(listener: Listener, method: &Method, path: &str) -> Resolution {
+pub fn resolve(
+    rows: impl Iterator<Item = &'static Route>,
+    listener: Listener,
+    method: &Method,
+    path: &str,
+) -> Resolution {
     let mut others: Vec<&'static Route> = Vec::new();
-    for route in routes().filter(|r| r.listener == listener) {
+    for route in rows.filter(|r| r.listener == listener) {
         let Some(params) = match_path(route, path) else { continue };
         if route.method == *method || (*method == Method::HEAD && answers_head(route)) {
             return Resolution::Found(route, params);
@@ -35,9 +38,13 @@ pub fn resolve(listener: Listener, method: &Method, path: &str) -> Resolution {
 
 /// The methods of `path`, and whether pages of other origins may use them.
 #[must_use]
-pub fn methods_of(listener: Listener, path: &str) -> Option<(String, bool)> {
+pub fn methods_of(
+    rows: impl Iterator<Item = &'static Route>,
+    listener: Listener,
+    path: &str,
+) -> Option<(String, bool)> {
     let rows: Vec<&'static Route> =
-        routes().filter(|r| r.listener == listener && match_path(r, path).is_some()).collect();
+        rows.filter(|r| r.listener == listener && match_path(r, path).is_some()).collect();
     if rows.is_empty() {
         return None;
     }
@@ -140,16 +147,17 @@ fn decode_segments(raw: &str) -> Option<String> {
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
+    use crate::table::routes;
 
     fn find(method: Method, path: &str) -> Option<(&'static str, Params)> {
-        match resolve(Listener::Public, &method, path) {
+        match resolve(routes(), Listener::Public, &method, path) {
             Resolution::Found(route, params) => Some((route.path, params)),
             _ => None,
         }
     }
 
     fn allowed(method: Method, path: &str) -> Option<String> {
-        match resolve(Listener::Public, &method, path) {
+        match resolve(routes(), Listener::Public, &method, path) {
             Resolution::OtherMethods(allow) => Some(allow),
             _ => None,
         }
@@ -174,7 +182,9 @@ mod tests {
     fn every_row_is_found_in_its_written_form_and_only_there_unless_flagged() {
         for route in routes() {
             let path = sample(route);
-            let Resolution::Found(found, _) = resolve(route.listener, &route.method, &path) else {
+            let Resolution::Found(found, _) =
+                resolve(routes(), route.listener, &route.method, &path)
+            else {
                 panic!("{} {path} is not found", route.method)
             };
             assert!(std::ptr::eq(found, route), "{path} is shadowed");
@@ -186,7 +196,7 @@ mod tests {
                 None => format!("{path}/"),
             };
             let served = matches!(
-                resolve(route.listener, &route.method, &other),
+                resolve(routes(), route.listener, &route.method, &other),
                 Resolution::Found(found, _) if std::ptr::eq(found, route)
             );
             assert_eq!(served, route.slash == Slash::Either, "{} {other}", route.method);
@@ -279,10 +289,10 @@ mod tests {
     #[test]
     fn the_internal_routes_are_on_the_internal_listener_alone() {
         for path in ["/metrics", "/check-workers"] {
-            let inside = resolve(Listener::Internal, &Method::GET, path);
+            let inside = resolve(routes(), Listener::Internal, &Method::GET, path);
             assert!(matches!(inside, Resolution::Found(..)), "{path}");
         }
-        let outside = resolve(Listener::Internal, &Method::POST, "/api-token-auth/");
+        let outside = resolve(routes(), Listener::Internal, &Method::POST, "/api-token-auth/");
         assert!(matches!(outside, Resolution::NotFound));
     }
 

@@ -1,19 +1,19 @@
 //! The route table as an OpenAPI document.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use http::Response;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
-use crate::request::{Reply, Req};
-use crate::route::{Auth, Listener, RequestBody, Route, run};
+use crate::access::{Auth, Listener};
+use crate::reply::Reply;
+use crate::request::Req;
+use crate::route::{RequestBody, Route, run};
 use crate::schema::Shape::{self, Any};
 use crate::schema::{Named, returns};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::{ApiError, JSON};
-use crate::table::routes;
 
 pub(crate) const ROUTES: &[Route] = &[Route::get(
     "/openapi.json",
@@ -46,17 +46,15 @@ const ERROR_MEMBERS: &[crate::schema::Member] = {
 };
 
 async fn document(shell: Arc<Shell>, _: Req) -> Result<Reply, ApiError> {
-    static TEXT: OnceLock<Bytes> = OnceLock::new();
-    let text = TEXT.get_or_init(|| Bytes::from(render(&shell.config.build).to_string()));
-    let mut reply = Response::new(text.clone());
+    let mut reply = Response::new((shell.openapi)(&shell.config.build));
     reply.headers_mut().insert(CONTENT_TYPE, JSON);
     Ok(reply)
 }
 
-/// The document for the public listener.
-pub(crate) fn render(build: &str) -> Value {
+/// The document of the rows for the public listener.
+pub(crate) fn render(rows: impl Iterator<Item = &'static Route>, build: &str) -> Value {
     let (mut paths, mut schemas) = (Map::new(), Map::new());
-    for route in routes().filter(|r| r.listener == Listener::Public) {
+    for route in rows.filter(|r| r.listener == Listener::Public) {
         let path = route.path.replace("{*", "{");
         let entry = paths.entry(path).or_insert_with(|| json!({}));
         entry[route.method.as_str().to_ascii_lowercase()] = operation(route, &mut schemas);
@@ -183,11 +181,12 @@ fn responses(route: &Route, schemas: &mut Map<String, Value>) -> Value {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::table::routes;
     use std::collections::HashSet;
 
     #[test]
     fn every_public_row_is_documented_once() {
-        let document = render("test");
+        let document = render(routes(), "test");
         let mut ids = HashSet::new();
         let mut count = 0;
         for route in routes().filter(|r| r.listener == Listener::Public) {

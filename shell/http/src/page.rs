@@ -10,11 +10,12 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderMap, IF_NONE_M
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use crate::config::HttpConfig;
-use crate::request::{self, Reply, Req};
+use crate::reply::Reply;
+use crate::request::{self, Req};
 use crate::route::{OpenedBy, Route, run};
 use crate::schema::Shape::Text;
 use crate::schema::{parameter, returns_bytes, returns_nothing, returns_page};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::{ApiError, status_of};
 use crate::{html, query};
 

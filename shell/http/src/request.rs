@@ -1,34 +1,30 @@
-//! A request as handlers see it, and the warp filter that takes it apart.
+//! Requests as handlers see them.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use bytes::{Buf, Bytes};
-use futures_util::StreamExt;
+use bytes::Bytes;
 use graphlume_service::{IdentityError, PageRequest, Principal, Service};
 use graphlume_types::{Code, limits};
+use http::Method;
 use http::header::{self, HeaderMap, HeaderName};
-use http::{Method, Response};
 use hyper::upgrade::OnUpgrade;
-use warp::Filter;
-use warp::filters::BoxedFilter;
 
-use crate::body::{Body, Leftover};
+use crate::body::Body;
 use crate::config::{JWT_COOKIE, SESSION_COOKIE};
 use crate::conn::Conn;
-use crate::matching::Params;
 use crate::proxy;
 use crate::query;
-use crate::route::Route;
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
-/// What every handler answers with: whole bodies only, shared without copying.
-pub(crate) type Reply = Response<Bytes>;
+/// The values of a path's `{name}` segments.
+pub type Params = Vec<(&'static str, String)>;
 
 /// A request's place in the route table, attached before warp sees it.
 pub(crate) struct Hit {
-    pub(crate) route: &'static Route,
+    /// The path as the row has it.
+    pub(crate) path: &'static str,
     pub(crate) params: Params,
     pub(crate) id: Arc<str>,
     pub(crate) conn: Arc<Conn>,
@@ -43,13 +39,6 @@ impl Hit {
     }
 }
 
-/// What warp is told beside the request: its place, and who answers it.
-#[derive(Clone)]
-pub(crate) struct Asking {
-    pub(crate) hit: Arc<Hit>,
-    pub(crate) shell: Arc<Shell>,
-}
-
 /// A request.
 pub(crate) struct Req {
     pub(crate) hit: Arc<Hit>,
@@ -59,50 +48,6 @@ pub(crate) struct Req {
     pub(crate) headers: HeaderMap,
     pub(crate) upgrade: Option<OnUpgrade>,
     pub(crate) body: Body,
-}
-
-/// The filter that answers every request of the table. It never rejects once it has begun: a
-/// rejection means "some other route", and the table has already said which one it is.
-pub(crate) fn filter() -> BoxedFilter<(Reply,)> {
-    let raw_query = warp::query::raw().or(warp::any().map(String::new)).unify();
-    warp::ext::get::<Asking>()
-        .and(warp::method())
-        .and(raw_query)
-        .and(warp::header::headers_cloned())
-        .and(warp::ext::optional::<OnUpgrade>())
-        .and(warp::body::stream())
-        .then(|asking: Asking, method, query, headers: HeaderMap, upgrade, stream| {
-            let Asking { hit, shell } = asking;
-            let stream =
-                Box::pin(StreamExt::map(stream, |piece: Result<_, warp::Error>| match piece {
-                    Ok(mut buf) => Ok(take(&mut buf)),
-                    Err(error) => Err(root_cause(&error)),
-                }));
-            let leftover = Leftover::default();
-            let declared = headers
-                .get(header::CONTENT_LENGTH)
-                .and_then(|v| v.to_str().ok())
-                .and_then(|v| v.parse().ok());
-            let window = shell.config.body_window;
-            let body = Body::new(stream, Arc::clone(&leftover), declared, window);
-            let request = Req { hit, method, query, headers, upgrade, body };
-            crate::dispatch::respond(shell, request, leftover)
-        })
-        .boxed()
-}
-
-/// The bytes of a buffer; no copy when it is one piece, which hyper's are.
-fn take(buf: &mut impl Buf) -> Bytes {
-    buf.copy_to_bytes(buf.remaining())
-}
-
-/// The innermost cause: the wrappers around it say nothing that helps a client.
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }
 
 impl Req {
@@ -166,6 +111,16 @@ impl Req {
         headers.filter_map(|v| v.to_str().ok()).find_map(|v| query::cookie(v, name))
     }
 
+    /// Whether the caller may look and change nothing that others see: a person signed in by a cookie with SameSite=None,
+    /// whose page is in a frame of another site while `--frame-ancestors` names none. The page tells of the frame by
+    /// `framed=1`, for a websocket's headers do not; the site around it cannot change what the page sends.
+    pub(crate) fn only_watches(&self, shell: &Shell, who: &Principal) -> bool {
+        shell.config.frames_only_watch()
+            && who.user().is_some()
+            && !self.headers.contains_key(header::AUTHORIZATION)
+            && query::last(&self.pairs(), "framed").is_some()
+    }
+
     /// The body of a route that takes JSON. Whether it is JSON, and the right one, is the service's to
     /// say; that it is nested too deeply for a parser is ours.
     pub(crate) async fn json(self) -> Result<Bytes, ApiError> {
@@ -190,7 +145,7 @@ impl Req {
         let pairs = self.pairs();
         let of = |name: &str| query::last(&pairs, name).map(str::to_owned);
         PageRequest {
-            address: format!("{}{}", self.base(shell), self.hit.route.path),
+            address: format!("{}{}", self.base(shell), self.hit.path),
             limit: of("limit"),
             offset: of("offset"),
         }

@@ -11,12 +11,12 @@ use futures_util::future::BoxFuture;
 use graphlume_service::Principal;
 use http::Method;
 
-use crate::request::{Reply, Req};
+use crate::access::{Auth, Listener, Slash};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::schema::{Parameter, Shape, Success};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
-
-pub use crate::table::routes;
 
 /// What every handler returns.
 pub(crate) type Answer = BoxFuture<'static, Result<Reply, ApiError>>;
@@ -69,43 +69,6 @@ macro_rules! run {
 }
 pub(crate) use run;
 
-/// The credential that a route asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Auth {
-    /// No credential is asked for.
-    Public,
-    /// The body carries it: password or token. Failures take the shape of the token routes.
-    Credentials,
-    /// `Authorization: PersonalKey <id>:<secret>`.
-    PersonalKey,
-    /// `Authorization: Bearer <token>`.
-    Bearer,
-    /// As [`Auth::Bearer`], and failures say `"status":"Failed"`.
-    Switch,
-    /// The tool endpoint: some of its methods ask for `Authorization: Bearer <key id>:<key>` or a token.
-    Tool,
-    /// A viewer: Bearer header, cookie or neither, as far as the dataset's privacy allows.
-    Viewer,
-}
-
-impl Auth {
-    /// Whether pages of other origins may call the route. Only where the credential is one that a
-    /// browser never adds by itself; cookies would make such calls dangerous.
-    #[must_use]
-    pub const fn allows_cors(self) -> bool {
-        matches!(self, Self::Credentials | Self::PersonalKey | Self::Bearer | Self::Switch)
-    }
-}
-
-/// Whether the path is also served with the other form of its trailing slash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slash {
-    /// The written form only.
-    Exact,
-    /// Both forms, because a known client sends the other one. Served directly, never redirected.
-    Either,
-}
-
 /// What a request body is.
 #[derive(Debug, Clone, Copy)]
 pub enum RequestBody {
@@ -119,15 +82,6 @@ pub enum RequestBody {
     Form(Shape),
     /// Raw bytes, streamed.
     Raw,
-}
-
-/// Which listener serves a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listener {
-    /// The address that clients use.
-    Public,
-    /// The second address, loopback by default.
-    Internal,
 }
 
 /// Who opens an address, which decides what a refusal looks like.

@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::shell::AnyBody;
+use crate::reply::AnyBody;
 
 /// Bytes that are handed to a connection at once. It takes no more than a few of them before its reader has
 /// read the first, so that a body ends about when it has been sent.
@@ -126,7 +126,7 @@ impl Pace {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::shell::whole;
+    use crate::reply::whole;
     use std::sync::Arc;
     use tokio::sync::Semaphore;
 

@@ -14,13 +14,14 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::access::Listener;
 use crate::config::HttpConfig;
 use crate::conn::{Conn, TimedIo};
 use crate::error::HttpError;
 use crate::peers::Peers;
 use crate::proxy::is_trusted;
-use crate::route::Listener;
-use crate::shell::Shell;
+use crate::state::Shell;
+use crate::table;
 
 /// Milliseconds that what was sent may stay without acknowledgement.
 const UNACKED_MS_MAX: u32 = 30_000;
@@ -77,7 +78,7 @@ impl Running {
     /// # Errors
     /// [`HttpError`] when a setting is out of range; the old ones stay.
     pub fn reload(&self, config: HttpConfig) -> Result<(), HttpError> {
-        config.validate()?;
+        table::validate(&config)?;
         let mut now = self.answering.now.write();
         self.answering.peers.set_limit(config.connections_per_peer_max);
         *now = now.with_settings(HttpConfig {
@@ -141,7 +142,7 @@ pub async fn serve_on(
     service: Arc<Service>,
     listeners: Listeners,
 ) -> Result<Running, HttpError> {
-    config.validate()?;
+    table::validate(&config)?;
     let (addr, public) = registered(listeners.public, config.listen)?;
     let internal = match listeners.internal {
         Some(socket) => Some(registered(socket, config.internal_listen.unwrap_or(addr))?),

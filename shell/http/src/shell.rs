@@ -5,91 +5,45 @@ use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use graphlume_service::{Principal, Service as UseCases};
+use graphlume_service::Service as UseCases;
 use graphlume_types::{Code, id};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use crate::access::{Auth, Listener};
 use crate::access_log::{ANONYMOUS, Line};
+use crate::agents::Agents;
 use crate::config::HttpConfig;
 use crate::conn::Conn;
 use crate::cors;
 use crate::host;
 use crate::html;
-use crate::matching::{self, Params, Resolution};
-use crate::mcp::Agents;
+use crate::matching::{self, Resolution};
 use crate::metrics::Metrics;
 use crate::proxy;
-use crate::query;
-use crate::request::{self, Asking, Hit, Reply, Req};
+use crate::reply::{AnyBody, Reply, whole};
+use crate::request::{self, Hit, Params};
 use crate::request_head::{below, check_head, method_label, wants_html};
-use crate::route::{Auth, Listener, Route};
-use crate::router::{Router, router};
+use crate::route::Route;
+use crate::router::{Asking, router};
+use crate::safety_headers::SafetyHeaders;
 use crate::sent::Sent;
+use crate::state::Shell;
 use crate::status::{ApiError, Problem};
+use crate::table::{self, routes};
 use crate::waiters::Waiters;
 
 /// The name of the header that carries a request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// The body of every response.
-pub(crate) type AnyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
-
-/// Everything that handlers share.
-pub(crate) struct Shell {
-    pub(crate) config: HttpConfig,
-    pub(crate) service: Arc<UseCases>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) agents: Agents,
-    /// Cancelled when the server begins to stop.
-    pub(crate) stop: CancellationToken,
-    /// Cancelled when it has waited long enough.
-    pub(crate) abort: CancellationToken,
-    /// Work that outlives its request: websockets.
-    pub(crate) tasks: TaskTracker,
-    in_flight: Arc<Semaphore>,
-    /// Places of requests that may wait long.
-    pub(crate) waiters: Waiters,
-    headers: SafetyHeaders,
-    router: Router,
-    /// Whether it was said that a proxy is not believed.
-    is_proxy_told: AtomicBool,
-}
-
-/// Headers that are the same on every response of a kind.
-struct SafetyHeaders {
-    /// The policy of pages.
-    csp: HeaderValue,
-    /// That of pages which other sites may show in a frame.
-    framed_csp: HeaderValue,
-    hsts: Option<HeaderValue>,
-}
-
-impl SafetyHeaders {
-    fn new(config: &HttpConfig) -> Self {
-        let policy = |ancestors| {
-            let csp = html::content_security_policy(ancestors, &config.picture_hosts);
-            HeaderValue::from_str(&csp).unwrap_or(HeaderValue::from_static(html::CSP_STRICT))
-        };
-        Self {
-            // A frame would have people click what they do not see.
-            csp: policy(Some("'self'")),
-            framed_csp: policy(config.named_ancestors()),
-            hsts: config.https_only.then(|| HeaderValue::from_static("max-age=31536000")),
-        }
-    }
-}
 
 /// What is said about a request when it is over.
 struct Asked {
@@ -133,6 +87,7 @@ impl Shell {
             abort,
             tasks,
             router: router(),
+            openapi: table::document,
             is_proxy_told: AtomicBool::new(false),
         })
     }
@@ -152,19 +107,10 @@ impl Shell {
             in_flight: Arc::clone(&self.in_flight),
             waiters: self.waiters.clone(),
             router: self.router.clone(),
+            openapi: self.openapi,
             // Other proxies may be believed now.
             is_proxy_told: AtomicBool::new(false),
         })
-    }
-
-    /// Whether the caller may look and change nothing that others see: a person signed in by a cookie with SameSite=None,
-    /// whose page is in a frame of another site while `--frame-ancestors` names none. The page tells of the frame by
-    /// `framed=1`, for a websocket's headers do not; the site around it cannot change what the page sends.
-    pub(crate) fn only_watches(&self, req: &Req, who: &Principal) -> bool {
-        self.config.frames_only_watch()
-            && who.user().is_some()
-            && !req.headers.contains_key(header::AUTHORIZATION)
-            && query::last(&req.pairs(), "framed").is_some()
     }
 
     /// Answers one request; never fails.
@@ -214,7 +160,8 @@ impl Shell {
             return (None, reply.map(whole));
         }
         if asked.method == Method::OPTIONS
-            && let Some(reply) = cors::options(listener, &request, self.config.cors)
+            && let Some(found) = matching::methods_of(routes(), listener, request.uri().path())
+            && let Some(reply) = cors::options(found, &request, self.config.cors)
         {
             return (None, reply.map(whole));
         }
@@ -241,14 +188,14 @@ impl Shell {
         };
         let _counted = self.metrics.request();
         let hit = Arc::new(Hit {
-            route,
+            path: route.path,
             params,
             id: Arc::clone(&asked.id),
             conn: Arc::clone(conn),
             caller: OnceLock::new(),
         });
         let _ = asked.hit.set(Arc::clone(&hit));
-        let response = self.call(request, hit, asked).await;
+        let response = self.call(request, (route, hit), asked).await;
         // What an account asked for counts until it has been sent. Files of the page and graphs that any client
         // may see are shared bytes, and a slow reader of them must not use up the places.
         let place = place.filter(|_| !matches!(route.auth(), Auth::Public | Auth::Viewer));
@@ -306,11 +253,11 @@ impl Shell {
     async fn call(
         self: &Arc<Self>,
         mut request: Request<Incoming>,
-        hit: Arc<Hit>,
+        (route, hit): (&'static Route, Arc<Hit>),
         asked: &Asked,
     ) -> Response<AnyBody> {
-        let auth = hit.route.auth();
-        request.extensions_mut().insert(Asking { hit, shell: Arc::clone(self) });
+        let auth = route.auth();
+        request.extensions_mut().insert(Asking { hit, route, shell: Arc::clone(self) });
         match caught(self.router.clone().oneshot(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
@@ -420,11 +367,6 @@ impl Shell {
             is_quiet: route.is_some_and(|r| r.auth() == Auth::Public) && status < 400,
         }
     }
-
-    /// How long a refused body is read on for.
-    pub(crate) fn discard_patience(&self) -> Duration {
-        self.config.body_window.min(Duration::from_secs(10))
-    }
 }
 
 /// `future`, with a panic in it turned into an error.
@@ -439,14 +381,9 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, ApiError> {
     })
 }
 
-/// A body that is all there.
-pub(crate) fn whole(bytes: Bytes) -> AnyBody {
-    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
-}
-
 /// The row of a request, or why there is none.
 fn find_row(listener: Listener, asked: &Asked) -> Result<(&'static Route, Params), ApiError> {
-    match matching::resolve(listener, &asked.method, &asked.path) {
+    match matching::resolve(routes(), listener, &asked.method, &asked.path) {
         Resolution::Found(route, params) => Ok((route, params)),
         Resolution::OtherMethods(allow) => Err(ApiError::new(
             Problem::MethodNotAllowed,
@@ -457,7 +394,7 @@ fn find_row(listener: Listener, asked: &Asked) -> Result<(&'static Route, Params
         Resolution::NotFound => {
             let path: String = asked.path.chars().take(120).collect();
             let elsewhere = listener == Listener::Public
-                && matching::methods_of(Listener::Internal, &asked.path).is_some();
+                && matching::methods_of(routes(), Listener::Internal, &asked.path).is_some();
             let remedy = if elsewhere {
                 "it is on the operators' address, see --internal-listen of the server"
             } else {

@@ -13,11 +13,12 @@ use http::{Response, StatusCode};
 use crate::config::{KNOWN_COOKIE, SESSION_COOKIE};
 use crate::html::{self, escape};
 use crate::query;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::route::{OpenedBy, RequestBody, Route, run};
 use crate::schema::Shape::{Object, Text};
 use crate::schema::{Parameter, must, parameter, returns_nothing, returns_page};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 use crate::ws::is_own_page;
 

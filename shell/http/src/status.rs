@@ -12,7 +12,7 @@ use http::{Response, StatusCode};
 use hyper::ext::ReasonPhrase;
 use serde_json::{Value, json};
 
-use crate::route::Auth;
+use crate::access::Auth;
 
 /// The media type of every JSON body.
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");

@@ -6,7 +6,8 @@ mod common;
 
 use common::{Server, config};
 use graphlume_http::HttpConfig;
-use graphlume_http::route::{Auth, Listener, Route, Slash, routes};
+use graphlume_http::route::Route;
+use graphlume_http::{Auth, Listener, Slash, routes};
 
 /// An address that has the row's form.
 fn sample(route: &Route) -> String {

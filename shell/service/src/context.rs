@@ -6,12 +6,12 @@ use graphlume_engine::EngineHandle;
 use graphlume_identity::Identity;
 use tokio::sync::Semaphore;
 
+use crate::answer_budget::AnswerBudget;
 use crate::claims::Claims;
 use crate::data::{self, DataStore};
 use crate::error::ServiceError;
 use crate::parse_turns::ParseTurns;
 use crate::pictures::PictureHost;
-use crate::unread::Unread;
 
 /// The data, the engine, who is asking, and the places that use cases take turns on.
 pub(crate) struct Context {
@@ -24,7 +24,7 @@ pub(crate) struct Context {
     pub(crate) renders: Arc<Semaphore>,
     /// Places for lists that are being written out.
     pub(crate) lists: Arc<Semaphore>,
-    pub(crate) unread: Unread,
+    pub(crate) answer_budget: AnswerBudget,
     pub(crate) claims: Claims,
     /// Bytes of one uploaded body.
     pub(crate) upload_bytes_max: u64,

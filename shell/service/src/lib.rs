@@ -15,6 +15,7 @@
 //! Each module uses only those below it in `floors.txt`.
 
 mod agents;
+mod answer_budget;
 mod claims;
 pub mod command;
 mod context;
@@ -38,7 +39,6 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod text;
-mod unread;
 mod upkeep;
 mod upload_progress;
 

@@ -94,7 +94,7 @@ pub(crate) async fn page_of<R: Headed>(
     let user = who.user().ok_or(IdentityError::Unauthenticated)?;
     let window = page.window()?;
     let (memory, limit) = (ctx.engine.memory(), ctx.engine.query_memory_max());
-    ctx.unread.check(Some(user), limit)?;
+    ctx.answer_budget.check(Some(user), limit)?;
     let place = Arc::clone(&ctx.lists).acquire_owned().await;
     let who = who.clone();
     let mut listed = ctx
@@ -112,7 +112,7 @@ pub(crate) async fn page_of<R: Headed>(
             Ok(Page { count: shown.count, body: Bytes::from_owner(out.done()) })
         })
         .await?;
-    listed.body = ctx.unread.hold(Some(user), listed.body, limit)?;
+    listed.body = ctx.answer_budget.hold(Some(user), listed.body, limit)?;
     Ok(listed)
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Job {
     /// What to do with the bytes.
-    pub(crate) recipe: ParseSpec,
+    pub(crate) spec: ParseSpec,
 }
 
 /// What a worker says.

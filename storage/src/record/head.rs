@@ -205,3 +205,17 @@ pub(crate) fn holder(key: &[u8], value: &[u8]) -> Option<Holder> {
         tables: tables.collect(),
     })
 }
+
+/// Prefix of the entries of all datasets that hold a file.
+pub(crate) fn file_prefix(file: &FileId) -> Vec<u8> {
+    let mut out = vec![b'r'];
+    out.extend_from_slice(file.as_bytes());
+    out
+}
+
+/// The entry of a dataset that holds a file.
+pub(super) fn hold_key(hold: &Hold) -> Vec<u8> {
+    let mut out = file_prefix(&hold.file);
+    out.extend_from_slice(&hold.entry.0);
+    out
+}

@@ -6,7 +6,8 @@ use graphlume_types::{KeyId, UserId, id};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Kind, Record, unhex};
+use super::{Kind, Record};
+use crate::hex::unhex;
 
 /// SHA-256 of a secret of a key, a link or a login session. Deliberately neither comparable nor printable: compare
 /// [`SecretDigest::as_bytes`] in constant time.

@@ -21,12 +21,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::blob::BlobRef;
-use crate::index;
 
 pub use dataset::{DatasetRec, FileRef, Invitation, Privacy, PrivacyMode, TableRec};
 pub use file::{FileRec, TableSchema};
 pub use head::{DatasetHead, FileHead, Headed, Hold, Holder, SessionHead};
-pub(crate) use head::{holder, holder_prefix};
+pub(crate) use head::{file_prefix, holder, holder_prefix};
 pub use json_text::JsonText;
 pub use key::{KeyRec, SecretDigest};
 pub use link::LinkRec;
@@ -191,7 +190,7 @@ impl Facts {
             unique: rec.unique(),
             blobs,
             head: rec.head_json(),
-            holds: rec.holds().into_iter().map(|h| (index::hold_key(&h), h.entry.1)).collect(),
+            holds: rec.holds().into_iter().map(|h| (head::hold_key(&h), h.entry.1)).collect(),
             is_counted: R::COUNTED,
         }
     }
@@ -230,19 +229,6 @@ pub(crate) fn row_of_tag(tag: u8) -> Option<&'static KindRow> {
 
 pub(crate) fn row_of_name(name: &str) -> Option<&'static KindRow> {
     KINDS.iter().find(|r| r.kind.name() == name)
-}
-
-/// Bytes of lower-case hexadecimal text of exactly `N` bytes.
-pub(crate) fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let b = text.as_bytes();
-    if b.len() != N * 2 || !b.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')) {
-        return None;
-    }
-    let mut out = [0u8; N];
-    for (o, pair) in out.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        *o = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(out)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use graphlume_types::limits::RECORD_COST_BYTES;
 
 use super::*;
+use crate::folder::store_dir;
 use crate::meta::Meta;
-use crate::open::store_dir;
 
 fn dataset(id: u128, author: u64, files: &[FileRef], mode: Option<PrivacyMode>) -> DatasetRec {
     let table = |f: &FileRef| {

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use graphlume_device::CpuPool;
-use graphlume_device::cuda::{Gpu, Grid, kernels};
-use graphlume_device::prim::{
+use graphlume_device::columns::{
     Cells, Compare, Device, DeviceColumn, HostCells, Lookup, Mask, Number, Predicate, Value,
 };
+use graphlume_device::cuda::{Gpu, Grid, kernels};
 use graphlume_emu::gpu_test;
 use graphlume_types::hash::h64;
 use graphlume_types::{Budget, CancelToken};

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use graphlume_device::CpuPool;
-use graphlume_device::cuda::prim::Compact;
+use graphlume_device::columns::{Cells, Device, HostCells, MaskOp};
+use graphlume_device::cuda::primitives::Compact;
 use graphlume_device::cuda::{DeviceError, Gpu, Grid, kernels};
-use graphlume_device::prim::{Cells, Device, HostCells, MaskOp};
 use graphlume_emu::gpu_test;
 use graphlume_types::hash::h64;
 use graphlume_types::{Budget, CancelToken};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use graphlume_device::cuda::prim::Reduce;
+use graphlume_device::cuda::primitives::Reduce;
 use graphlume_device::cuda::{DeviceError, Grid, kernels};
 use graphlume_emu::gpu_test;
 use graphlume_types::hash::{h64, unit_f64};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use graphlume_device::cuda::prim::Scan;
+use graphlume_device::cuda::primitives::Scan;
 use graphlume_device::cuda::{DeviceError, Gpu, Grid, kernels};
 use graphlume_emu::gpu_test;
 use graphlume_types::hash::h64;

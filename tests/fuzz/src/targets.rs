@@ -78,9 +78,9 @@ fn map(text: &str) -> Map<String, Value> {
     }
 }
 
-fn run(recipe: &ParseSpec, bytes: &[u8]) {
+fn run(spec: &ParseSpec, bytes: &[u8]) {
     let source = Source::Bytes(bytes.to_vec().into());
-    let parsed = match parse(recipe, &source, &ParseCx::default()) {
+    let parsed = match parse(spec, &source, &ParseCx::default()) {
         Ok(parsed) => parsed,
         Err(e) => {
             let record = e.to_record();

@@ -34,7 +34,7 @@ struct Job {
     out: Option<PathBuf>,
 }
 
-fn recipe(job: &Job) -> Result<ParseSpec, IngestError> {
+fn spec(job: &Job) -> Result<ParseSpec, IngestError> {
     let format: Format = job.format.parse()?;
     let mut options = job.options.clone();
     options.extend(options_from_query(format, &job.query)?);
@@ -43,7 +43,7 @@ fn recipe(job: &Job) -> Result<ParseSpec, IngestError> {
 }
 
 fn dump(job: &Job) -> Result<Value, IngestError> {
-    let parsed = parse(&recipe(job)?, &Source::Path(job.path.clone()), &ParseCx::default())?;
+    let parsed = parse(&spec(job)?, &Source::Path(job.path.clone()), &ParseCx::default())?;
     let mut tables = Vec::new();
     for (i, (name, table)) in parsed.tables.iter().enumerate() {
         let mut shown = serde_json::to_value(table.summary(name)).unwrap_or_default();

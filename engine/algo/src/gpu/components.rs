@@ -1,7 +1,7 @@
 //! Weakly connected components on the GPU: hooking of roots with the giant component left out
 //! (Jaiganesh and Burtscher, HPDC 2018; Sutton, Ben-Nun and Barak, IPDPS 2018).
 
-use graphlume_device::cuda::prim::Scan;
+use graphlume_device::cuda::primitives::Scan;
 use graphlume_device::cuda::{Buf, Gpu, Grid, kernels};
 use graphlume_types::CancelToken;
 

@@ -14,7 +14,7 @@ mod strength;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use graphlume_device::cuda::prim::Sort;
+use graphlume_device::cuda::primitives::Sort;
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Replay, View, kernels};
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;

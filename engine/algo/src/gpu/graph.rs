@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use graphlume_device::cuda::prim::{Scan, Sort};
+use graphlume_device::cuda::primitives::{Scan, Sort};
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 use graphlume_graph::Topology;
 

@@ -1,6 +1,6 @@
 //! Aggregation on the device: from the communities of a level to the next level's graph.
 
-use graphlume_device::cuda::prim::Scan;
+use graphlume_device::cuda::primitives::Scan;
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, ViewMut, kernels};
 use graphlume_types::CancelToken;
 

@@ -8,7 +8,7 @@
 
 mod timing;
 
-use graphlume_device::cuda::prim::{Scan, Sort};
+use graphlume_device::cuda::primitives::{Scan, Sort};
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 use graphlume_types::CancelToken;
 use rayon::prelude::*;

@@ -4,7 +4,7 @@ use graphlume_types::{DatasetId, SessionId};
 
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
-use crate::settings::LayoutSettings;
+use crate::layout_settings::LayoutSettings;
 
 pub(crate) struct Open {
     pub(crate) session: SessionId,

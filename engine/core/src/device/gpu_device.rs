@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use graphlume_algo::AlgoError;
 use graphlume_algo::gpu::GpuGraph;
 use graphlume_algo::gpu::relation::Relation;
+use graphlume_device::columns::{ColumnOpError, DeviceColumn};
 use graphlume_device::cuda::{DeviceError, Gpu, GpuState};
-use graphlume_device::prim::{DeviceColumn, PrimError};
 use graphlume_graph::Topology;
 use graphlume_types::Clock;
 use parking_lot::Mutex;
@@ -213,14 +213,14 @@ impl GpuDevice {
     pub(crate) fn column(
         &self,
         key: ColumnKey,
-        mut make: impl FnMut() -> Result<DeviceColumn, PrimError>,
-    ) -> Result<Arc<DeviceColumn>, PrimError> {
+        mut make: impl FnMut() -> Result<DeviceColumn, ColumnOpError>,
+    ) -> Result<Arc<DeviceColumn>, ColumnOpError> {
         self.reclaim();
         let now = self.clock.monotonic();
         // Columns make room for each other first, then relations for them, and then graphs.
-        self.graphs.with_room(PrimError::is_short, || {
-            self.relations.with_room(PrimError::is_short, || {
-                self.columns.get_or_make(key.clone(), now, PrimError::is_short, &mut make)
+        self.graphs.with_room(ColumnOpError::is_short, || {
+            self.relations.with_room(ColumnOpError::is_short, || {
+                self.columns.get_or_make(key.clone(), now, ColumnOpError::is_short, &mut make)
             })
         })
     }
@@ -337,7 +337,7 @@ impl MayBeShort for AlgoError {
     }
 }
 
-impl MayBeShort for PrimError {
+impl MayBeShort for ColumnOpError {
     fn is_short(&self) -> bool {
         matches!(self, Self::Device(DeviceError::OutOfMemory { .. }))
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use graphlume_algo::AlgoError;
 use graphlume_algo::gpu::GpuGraph;
 use graphlume_algo::gpu::chain::{Follow, Followed, follow};
+use graphlume_device::columns::{ColumnOpError, Device, Mask, MaskOp};
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, View};
-use graphlume_device::prim::{Device, Mask, MaskOp, PrimError};
 use graphlume_expr::wide_words;
 use graphlume_graph::Direction;
 use graphlume_store::ids::IdSet;
@@ -23,7 +23,7 @@ pub(super) enum ChainError {
     #[error(transparent)]
     Algo(#[from] AlgoError),
     #[error(transparent)]
-    Prim(#[from] PrimError),
+    Prim(#[from] ColumnOpError),
     #[error("a walk without a bound takes more than {0} hops, each of which looks at all edges")]
     TooDeep(u32),
     /// The program names what it has not.
@@ -46,7 +46,10 @@ impl From<Cancelled> for ChainError {
 impl ChainError {
     /// Whether the work was stopped.
     pub(super) const fn is_stopped(&self) -> bool {
-        matches!(self, Self::Prim(PrimError::Cancelled(_)) | Self::Algo(AlgoError::Cancelled(_)))
+        matches!(
+            self,
+            Self::Prim(ColumnOpError::Cancelled(_)) | Self::Algo(AlgoError::Cancelled(_))
+        )
     }
 }
 

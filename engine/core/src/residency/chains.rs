@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_device::prim::{Device, DeviceColumn, Mask};
+use graphlume_device::columns::{Device, DeviceColumn, Mask};
 use graphlume_expr::{JobTest, RawCells, Side, TableArray};
 use graphlume_graph::Topology;
 use graphlume_store::{

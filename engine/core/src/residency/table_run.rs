@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use graphlume_device::prim::{
-    Cells, Device, DeviceColumn, HostCells, Mask, MaskOp, Number, Predicate, PrimError,
+use graphlume_device::columns::{
+    Cells, ColumnOpError, Device, DeviceColumn, HostCells, Mask, MaskOp, Number, Predicate,
 };
 use graphlume_expr::{Placed, Reduction, TableAnswer, TableJob, ordered_bits, places};
 use graphlume_types::CancelToken;
@@ -19,7 +19,7 @@ pub(super) fn run(
     job: &TableJob<'_>,
     columns: &[Arc<DeviceColumn>],
     cancel: &CancelToken,
-) -> Result<TableAnswer, PrimError> {
+) -> Result<TableAnswer, ColumnOpError> {
     let columns: Vec<&DeviceColumn> = columns.iter().map(AsRef::as_ref).collect();
     let mask = match &job.test {
         None => None,
@@ -66,7 +66,7 @@ fn reduction(
     column: &DeviceColumn,
     mask: Option<&Mask>,
     cancel: &CancelToken,
-) -> Result<Reduction, PrimError> {
+) -> Result<Reduction, ColumnOpError> {
     let found = device.reduce(column, mask, cancel)?;
     let sum = match found.sum {
         Number::Int(sum) => Some(sum),
@@ -87,7 +87,7 @@ fn placed(
     share: f64,
     mask: Option<&Mask>,
     cancel: &CancelToken,
-) -> Result<Placed, PrimError> {
+) -> Result<Placed, ColumnOpError> {
     let count = device.reduce(column, mask, cancel)?.count as usize;
     if count == 0 {
         return Ok(Placed::default());
@@ -132,8 +132,8 @@ impl<'d> Grouped<'d> {
         (by, counts): (&'d DeviceColumn, &[u32]),
         mask: Option<&'d Mask>,
         cancel: &'d CancelToken,
-    ) -> Result<Self, PrimError> {
-        let within = |test: &Predicate| -> Result<Mask, PrimError> {
+    ) -> Result<Self, ColumnOpError> {
+        let within = |test: &Predicate| -> Result<Mask, ColumnOpError> {
             let found = device.filter(by.rows(), &[by], test, cancel)?;
             match mask {
                 None => Ok(found),
@@ -168,7 +168,7 @@ impl<'d> Grouped<'d> {
     }
 
     /// The reduction of a column by key, and then of the rows without one.
-    fn reductions(&self, column: &DeviceColumn) -> Result<Vec<Reduction>, PrimError> {
+    fn reductions(&self, column: &DeviceColumn) -> Result<Vec<Reduction>, ColumnOpError> {
         let Self { device, cancel, offsets, .. } = self;
         let mut all = vec![Reduction::default(); self.num_keys + 1];
         if !self.keys.is_empty() {
@@ -191,7 +191,7 @@ impl<'d> Grouped<'d> {
     }
 
     /// Rows of each key that have a value in a column.
-    fn counts(&self, column: &DeviceColumn) -> Result<Vec<u32>, PrimError> {
+    fn counts(&self, column: &DeviceColumn) -> Result<Vec<u32>, ColumnOpError> {
         let Self { device, cancel, mask, by, .. } = self;
         let known = device.filter(column.rows(), &[column], &NOT_NULL, cancel)?;
         let known = match mask {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use graphlume_device::prim::{
-    Cells as PrimCells, Compare, Device, DeviceColumn, Lookup, Predicate, PrimError, Value,
+use graphlume_device::columns::{
+    Cells as PrimCells, ColumnOpError, Compare, Device, DeviceColumn, Lookup, Predicate, Value,
 };
 use graphlume_expr::{
     Cmp, Constant, JobTest, NamedColumn, RawCells, Side, TableAnswer, TableDevice, TableJob,
@@ -78,7 +78,7 @@ impl ResidentTables {
         gpu: &GpuDevice,
         device: &Device,
         job: &TableJob<'_>,
-    ) -> Result<Vec<Arc<DeviceColumn>>, PrimError> {
+    ) -> Result<Vec<Arc<DeviceColumn>>, ColumnOpError> {
         job.columns.iter().map(|column| self.copy(gpu, device, column)).collect()
     }
 
@@ -88,7 +88,7 @@ impl ResidentTables {
         gpu: &GpuDevice,
         device: &Device,
         column: &NamedColumn<'_>,
-    ) -> Result<Arc<DeviceColumn>, PrimError> {
+    ) -> Result<Arc<DeviceColumn>, ColumnOpError> {
         gpu.column(self.column_key(column), || {
             let valid = column.cells.valid();
             upload(device, &column.cells.values(), valid.as_deref())
@@ -100,7 +100,7 @@ impl ResidentTables {
         gpu: &GpuDevice,
         job: &TableJob<'_>,
         cancel: &CancelToken,
-    ) -> Result<TableAnswer, PrimError> {
+    ) -> Result<TableAnswer, ColumnOpError> {
         // A stream of its own: the slices of layouts do not wait behind it.
         let device = Device::Cuda(gpu.gpu.stream()?);
         let columns = self.copies(gpu, &device, job)?;
@@ -137,7 +137,7 @@ impl TableDevice for ResidentTables {
         let gpu = self.ctx.usable_gpu()?;
         match self.answer(gpu, job, cancel) {
             Ok(answer) => Some(answer),
-            Err(PrimError::Cancelled(_)) => None,
+            Err(ColumnOpError::Cancelled(_)) => None,
             Err(error) => {
                 let is_short = error.is_short();
                 tracing::warn!(dataset = %self.key.0, is_short, %error, "a query is answered by the CPU instead of the GPU");
@@ -152,7 +152,7 @@ pub(super) fn upload(
     device: &Device,
     cells: &RawCells<'_>,
     valid: Option<&[u32]>,
-) -> Result<DeviceColumn, PrimError> {
+) -> Result<DeviceColumn, ColumnOpError> {
     let cells = match cells {
         RawCells::Ints(v) => PrimCells::I64(v),
         RawCells::Floats(v) => PrimCells::F64(v),

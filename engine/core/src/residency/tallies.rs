@@ -6,7 +6,7 @@ use std::sync::Arc;
 use graphlume_algo::AlgoError;
 use graphlume_algo::gpu::relation::Relation;
 use graphlume_algo::gpu::tally::Count;
-use graphlume_device::prim::Device;
+use graphlume_device::columns::Device;
 use graphlume_expr::TableJob;
 use graphlume_store::{TallyAnswer, TallyDevice, TallyJob, TallyMarks, TallyRelation, TallyWanted};
 use graphlume_types::{CancelToken, DatasetId};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use graphlume_algo::gpu::relation::Relation;
 use graphlume_algo::gpu::tally::{Count, Counted, Paths, Step};
 use graphlume_algo::gpu::tally_sums::{Cells as NumberCells, Numbers};
+use graphlume_device::columns::{Cells, DType, Device, DeviceColumn, Mask};
 use graphlume_device::cuda::{Buf, Gpu, View};
-use graphlume_device::prim::{Cells, DType, Device, DeviceColumn, Mask};
 use graphlume_store::{
     TallyAnswer, TallyBranch, TallyFold, TallyJob, TallyMarks, TallySums, TallyWanted,
 };

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::error::ClosedReason;
 use crate::frames::{PositionFrame, SceneFrames};
+use crate::layout_settings::LayoutSettings;
 use crate::residency::GraphFacts;
 use crate::session::collections::CollectionsView;
-use crate::settings::LayoutSettings;
 
 /// What a session is doing, in the page's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

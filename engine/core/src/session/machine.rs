@@ -11,6 +11,7 @@ use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId};
 use crate::context::EngineContext;
 use crate::error::{ClosedReason, EngineError};
 use crate::frames::{FrameFlags, SceneFrames};
+use crate::layout_settings::{LayoutSettings, play_iterations};
 use crate::reply::Reply;
 use crate::residency::Lease;
 use crate::session::broadcast::SessionBroadcast;
@@ -21,7 +22,6 @@ use crate::session::layout::Layout;
 use crate::session::placement::{Placed, Placement};
 use crate::session::slice::{PinChange, SliceReport};
 use crate::session::state::{GraphState, Remaining, Run};
-use crate::settings::{LayoutSettings, play_iterations};
 
 /// Counters in the state message change at most this often.
 const STATE_INTERVAL: Duration = Duration::from_millis(500);

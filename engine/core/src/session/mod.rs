@@ -37,6 +37,7 @@ use crate::checkpoint::{Checkpoint, CheckpointStore};
 use crate::context::EngineContext;
 use crate::error::{ClosedReason, EngineError};
 use crate::frames::SceneFrames;
+use crate::layout_settings::LayoutSettings;
 use crate::reply::Reply;
 use crate::report::Reports;
 use crate::residency::{Need, Residency};
@@ -49,7 +50,6 @@ use crate::session::events::{Backend, SessionState};
 use crate::session::machine::VizSession;
 use crate::session::slices::{Slice, Turns};
 use crate::session::state::GraphState;
-use crate::settings::LayoutSettings;
 use crate::stats::Gauges;
 use crate::target::Target;
 

@@ -8,7 +8,7 @@ use super::kit::{
     Engine, config, engine, flags, grid, live_engine, next, next_frame, placed_path, restless,
     until,
 };
-use crate::settings::play_iterations;
+use crate::layout_settings::play_iterations;
 use crate::{Config, Control, EngineError, Phase, ViewerEvent, block_on};
 
 fn iterations(e: &Engine, s: &graphlume_types::SessionId) -> u64 {

@@ -12,7 +12,7 @@ mod launch;
 mod memory;
 mod module;
 mod order;
-pub mod prim;
+pub mod primitives;
 pub(crate) mod probe;
 mod resident;
 mod staging;

@@ -1,6 +1,7 @@
 //! Calls before and after a pattern.
 
 mod algorithm;
+mod callable;
 mod collapse;
 mod graph;
 mod group;
@@ -29,8 +30,9 @@ use crate::chain;
 use crate::scope::{Scope, Step};
 use crate::wire::{Chain, Op};
 
+pub use callable::{Callable, Does};
 pub use procedure::{Made, procedure};
-pub use safelist::{CALLS, Callable, Does};
+pub use safelist::CALLS;
 pub use show::shown;
 
 /// Evaluates a chain: calls, then a pattern, then calls.
@@ -104,16 +106,11 @@ pub(crate) fn run(
 /// Names of the engines that clients have. All give the same here.
 pub const ENGINES: [&str; 7] =
     ["auto", "pandas", "cudf", "polars", "polars-gpu", "dask", "dask_cudf"];
-/// Those of single calls, besides.
-const OWN_ENGINES: [(&str, &[&str]); 2] =
-    [("umap", &["umap_learn", "cuml"]), ("group_in_a_box_layout", &["cpu", "gpu"])];
 
 /// Refuses an `engine` of a call that no client has.
-fn check_engine(call: &CallOp) -> Result<(), QueryError> {
+fn check_engine(call: &CallOp, found: &Callable) -> Result<(), QueryError> {
     let Some(value) = call.params.get("engine").filter(|v| !v.is_null()) else { return Ok(()) };
-    let own = OWN_ENGINES.iter().find(|(name, _)| *name == call.function);
-    let own = own.map_or(&[][..], |(_, engines)| *engines);
-    let known = [&ENGINES[..], own].concat();
+    let known = [&ENGINES[..], found.engines].concat();
     if value.as_str().is_some_and(|name| known.contains(&name)) {
         return Ok(());
     }
@@ -144,7 +141,7 @@ fn steps_of(ops: &[Op], before: usize) -> Result<Vec<Step>, QueryError> {
 /// A chain whose calls make another graph in the middle: what stands before that call, or the call, and
 /// the rest.
 fn parts(chain: &Chain) -> Option<(Chain, Chain)> {
-    let makes = |op: &Op| matches!(op, Op::Call(call) if ["hypergraph", "umap"].contains(&call.function.as_str()));
+    let makes = |op: &Op| matches!(op, Op::Call(call) if Callable::named(&call.function).is_some_and(|c| c.makes_graph));
     let at = chain.ops.iter().position(makes)?;
     if chain.ops.len() == 1 {
         return None;

@@ -1,77 +1,12 @@
 //! Which functions may be called, with which parameters, and who does them.
 
-use graphlume_store::PropertyGraph;
-use graphlume_table::Table;
 use serde_json::Value;
 
-use super::{Params, collapse, graph, group, hop, hypergraph, layout, levels, rows, umap};
-use crate::scope::Scope;
+use super::callable::{Callable, Does, entry, of_graph, of_rows};
+use super::{collapse, graph, group, hop, hypergraph, layout, levels, rows, umap};
 
 use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
 use graphlume_store::CallOp;
-
-/// The function that makes a graph of a graph.
-pub(super) type OfGraph =
-    fn(&PropertyGraph, &Params<'_>, Scope<'_>) -> Result<PropertyGraph, QueryError>;
-/// The function that makes rows of rows.
-pub(super) type OfRows = fn(&Table, &Params<'_>, Scope<'_>) -> Result<Table, QueryError>;
-
-/// Runs a call that cuts a graph, describes its nodes or makes another graph.
-#[derive(Clone, Copy, Debug)]
-pub struct GraphCall(pub(super) OfGraph);
-
-/// Runs a call that changes rows.
-#[derive(Clone, Copy, Debug)]
-pub struct RowsCall(pub(super) OfRows);
-
-/// What a call does.
-#[derive(Clone, Copy, Debug)]
-pub enum Does {
-    /// Chooses or counts the rows of a table.
-    Choose,
-    /// Changes rows.
-    Rows(RowsCall),
-    /// Compares rows with the matches of a pattern.
-    Match,
-    /// Cuts a graph, describes its nodes or makes another graph.
-    Graph(GraphCall),
-    /// Runs an algorithm or a layout of the registry.
-    Algorithm,
-    /// Says how the graph is shown.
-    Show,
-    /// Nothing: indexes never change an answer.
-    Index,
-}
-
-/// A function that a query may call.
-#[derive(Clone, Copy, Debug)]
-pub struct Callable {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does.
-    pub does: Does,
-    /// The parameters that must be given.
-    pub required: &'static [&'static str],
-    /// The parameters that may be given.
-    pub optional: &'static [&'static str],
-}
-
-const fn entry(
-    name: &'static str,
-    does: Does,
-    required: &'static [&'static str],
-    optional: &'static [&'static str],
-) -> Callable {
-    Callable { name, does, required, optional }
-}
-
-const fn of_graph(run: OfGraph) -> Does {
-    Does::Graph(GraphCall(run))
-}
-
-const fn of_rows(run: OfRows) -> Does {
-    Does::Rows(RowsCall(run))
-}
 
 const COLUMN: &[&str] = &["column"];
 const ITEMS: &[&str] = &["items"];
@@ -103,16 +38,17 @@ pub const CALLS: &[Callable] = &[
         ],
     ),
     entry("count_table", Does::Choose, &[], &["table", "source", "alias"]),
-    entry("select", of_rows(rows::select), ITEMS, &[]),
-    entry("return_", of_rows(rows::select), ITEMS, &[]),
-    entry("with_", of_rows(rows::with_), ITEMS, &["extend"]),
+    entry("select", of_rows(rows::select), ITEMS, &[]).projecting(),
+    entry("return_", of_rows(rows::select), ITEMS, &[]).projecting(),
+    entry("with_", of_rows(rows::with_), ITEMS, &["extend"]).projecting(),
     entry("where_rows", of_rows(rows::keep), &[], &["filter_dict", "expr"]),
     entry("order_by", of_rows(rows::order), &["keys"], &[]),
     entry("skip", of_rows(rows::skip), VALUE, &[]),
     entry("limit", of_rows(rows::limit), VALUE, &[]),
-    entry("distinct", of_rows(rows::distinct), &[], &["subset"]),
-    entry("unwind", of_rows(rows::unwind), &["expr"], &["as_"]),
-    entry("group_by", of_rows(group::run), &["keys", "aggregations"], &["key_prefixes"]),
+    entry("distinct", of_rows(rows::distinct), &[], &["subset"]).projecting(),
+    entry("unwind", of_rows(rows::unwind), &["expr"], &["as_"]).projecting(),
+    entry("group_by", of_rows(group::run), &["keys", "aggregations"], &["key_prefixes"])
+        .projecting(),
     entry("drop_cols", of_rows(rows::drop_cols), &["cols"], &[]),
     entry("fill_empty_row", of_rows(rows::fill), &["row"], &[]),
     entry("semi_apply_mark", Does::Match, MARK, PATTERN_MORE),
@@ -194,7 +130,8 @@ pub const CALLS: &[Callable] = &[
             "from_edges",
             "return_as",
         ],
-    ),
+    )
+    .making_graph(),
     entry(
         "compute_cugraph",
         Does::Algorithm,
@@ -366,7 +303,8 @@ pub const CALLS: &[Callable] = &[
             "partition_key",
             "engine",
         ],
-    ),
+    )
+    .engines(&["cpu", "gpu"]),
     entry(
         "layout_graphviz",
         of_graph(layout::graphviz),
@@ -414,7 +352,9 @@ pub const CALLS: &[Callable] = &[
             "umap_fit_kwargs",
             "umap_transform_kwargs",
         ],
-    ),
+    )
+    .making_graph()
+    .engines(&["umap_learn", "cuml"]),
     entry("encode_point_color", Does::Show, COLUMN, COLORS),
     entry("encode_edge_color", Does::Show, COLUMN, COLORS),
     entry("encode_point_size", Does::Show, COLUMN, MAPPING),
@@ -435,10 +375,18 @@ pub const CALLS: &[Callable] = &[
     entry("drop_index", Does::Index, &[], &["kind", "column"]),
 ];
 
+impl Callable {
+    /// The function of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        CALLS.iter().find(|call| call.name == name)
+    }
+}
+
 /// The function of a call, when it exists, its parameters are known and those it needs are there.
 pub(super) fn find(call: &CallOp) -> Result<&'static Callable, QueryError> {
     let name = call.function.as_str();
-    let Some(found) = CALLS.iter().find(|c| c.name == name) else {
+    let Some(found) = Callable::named(name) else {
         let names: Vec<&str> = CALLS.iter().map(|c| c.name).collect();
         let error = QueryError::new(ErrorCode::Call, format!("call {name:?} does not exist"));
         let error = error.field("function").value(format!("{name:?}"));
@@ -464,7 +412,7 @@ pub(super) fn find(call: &CallOp) -> Result<&'static Callable, QueryError> {
             QueryError::new(ErrorCode::MissingField, text).field(format!("params.{missing}"))
         );
     }
-    super::check_engine(call)?;
+    super::check_engine(call, found)?;
     Ok(found)
 }
 

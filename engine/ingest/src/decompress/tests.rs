@@ -46,16 +46,16 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     w.finish().unwrap().into_inner()
 }
 
-fn recipe(compression: Compression) -> ParseSpec {
+fn spec(compression: Compression) -> ParseSpec {
     ParseSpec { compression, ..ParseSpec::plain(Format::Csv) }
 }
 
-fn read(recipe: &ParseSpec, bytes: impl Into<Bytes>) -> Result<Parsed, IngestError> {
-    parse(recipe, &Source::Bytes(bytes.into()), &ParseCx::default())
+fn read(spec: &ParseSpec, bytes: impl Into<Bytes>) -> Result<Parsed, IngestError> {
+    parse(spec, &Source::Bytes(bytes.into()), &ParseCx::default())
 }
 
 fn refusal(compression: Compression, bytes: impl Into<Bytes>) -> (&'static str, String) {
-    let e = read(&recipe(compression), bytes).unwrap_err();
+    let e = read(&spec(compression), bytes).unwrap_err();
     (e.slug(), e.to_string())
 }
 
@@ -70,9 +70,9 @@ const STREAMS: [Compression; 3] = [Compression::Gzip, Compression::Bz2, Compress
 #[test]
 fn every_compression_is_undone() {
     for how in Compression::ALL {
-        assert_eq!(rows(read(&recipe(how), pack(how, CSV))), 2, "{how}");
+        assert_eq!(rows(read(&spec(how), pack(how, CSV))), 2, "{how}");
         // Nothing but a header, and nothing at all.
-        assert_eq!(rows(read(&recipe(how), pack(how, b"a,b\n"))), 0, "{how}");
+        assert_eq!(rows(read(&spec(how), pack(how, b"a,b\n"))), 0, "{how}");
         assert_eq!(refusal(how, pack(how, b"")).0, "malformed-csv", "{how}");
     }
 }
@@ -81,11 +81,11 @@ fn every_compression_is_undone() {
 fn several_members_are_one_text_and_zeros_are_padding() {
     for how in STREAMS {
         let mut two = [pack(how, CSV), pack(how, b"3,z\n")].concat();
-        assert_eq!(rows(read(&recipe(how), two.clone())), 3, "{how}");
+        assert_eq!(rows(read(&spec(how), two.clone())), 3, "{how}");
         two.extend([0; 1024]);
-        assert_eq!(rows(read(&recipe(how), two.clone())), 3, "{how}");
+        assert_eq!(rows(read(&spec(how), two.clone())), 3, "{how}");
         two.extend(pack(how, b"4,w\n"));
-        assert_eq!(rows(read(&recipe(how), two.clone())), 4, "{how}");
+        assert_eq!(rows(read(&spec(how), two.clone())), 4, "{how}");
         two.extend(b"garbage");
         let (slug, message) = refusal(how, two);
         assert_eq!(slug, format!("malformed-{how}"));
@@ -112,7 +112,7 @@ fn every_damaged_byte_is_an_error_or_harmless() {
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x5a;
-            if let Ok(parsed) = read(&recipe(how), damaged) {
+            if let Ok(parsed) = read(&spec(how), damaged) {
                 assert_eq!(parsed.tables[0].1.num_rows(), 2, "{how} {at}");
             }
         }
@@ -138,7 +138,7 @@ fn bombs_are_refused_at_once() {
 fn what_shrinks_to_little_is_fine_while_it_is_small() {
     let text = "1234567,1234567\n".repeat(1 << 20);
     for how in PACKED {
-        assert_eq!(rows(read(&recipe(how), pack(how, text.as_bytes()))), (1 << 20) - 1, "{how}");
+        assert_eq!(rows(read(&spec(how), pack(how, text.as_bytes()))), (1 << 20) - 1, "{how}");
     }
 }
 
@@ -179,15 +179,15 @@ fn what_is_declared_decides() {
     assert_eq!(slug, "undeclared-compression");
     assert!(message.contains("zstd cannot be undone"), "{message}");
     // Text may begin with the letters of a compression.
-    assert_eq!(rows(read(&recipe(Compression::None), &b"BZhang,b\n1,2\n"[..])), 1);
+    assert_eq!(rows(read(&spec(Compression::None), &b"BZhang,b\n1,2\n"[..])), 1);
 }
 
 #[test]
 fn a_direct_upload_names_its_compression_in_an_option() {
     let with = |word: &str| {
-        let mut recipe = recipe(Compression::None);
-        recipe.options.insert("compression".to_owned(), json!(word));
-        recipe
+        let mut spec = spec(Compression::None);
+        spec.options.insert("compression".to_owned(), json!(word));
+        spec
     };
     for how in PACKED {
         for word in [how.name(), "infer"] {
@@ -228,7 +228,7 @@ fn an_archive_has_exactly_one_file() {
     w.add_symlink("link", "/etc/passwd", SimpleFileOptions::default()).unwrap();
     refuse(w.finish().unwrap().into_inner(), "a link");
     let whole = archive(&[("../../t.csv", CSV)]);
-    assert_eq!(rows(read(&recipe(Compression::Zip), whole.clone())), 2);
+    assert_eq!(rows(read(&spec(Compression::Zip), whole.clone())), 2);
     let central = find(&whole, b"PK\x01\x02");
     let patched = |at: usize, with: &[u8]| {
         let mut bytes = whole.clone();
@@ -248,13 +248,13 @@ fn archives_that_are_written_in_one_go_or_stored_are_fine() {
     w.start_file("t.csv", SimpleFileOptions::default()).unwrap();
     w.write_all(CSV).unwrap();
     let streamed = w.finish().unwrap().into_inner();
-    assert_eq!(rows(read(&recipe(Compression::Zip), streamed)), 2);
+    assert_eq!(rows(read(&spec(Compression::Zip), streamed)), 2);
     let mut w = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     w.start_file("t.csv", stored).unwrap();
     w.write_all(CSV).unwrap();
     let stored = w.finish().unwrap().into_inner();
-    assert_eq!(rows(read(&recipe(Compression::Zip), stored)), 2);
+    assert_eq!(rows(read(&spec(Compression::Zip), stored)), 2);
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn what_does_not_stay_in_memory_goes_into_the_scratch_file() {
     };
     let packed = pack(Compression::Gzip, &text);
     let source = Source::Bytes(packed.clone().into());
-    let parsed = parse(&recipe(Compression::Gzip), &source, &cx);
+    let parsed = parse(&spec(Compression::Gzip), &source, &cx);
     assert_eq!(rows(parsed), lines - 1);
     assert_eq!(scratch.metadata().unwrap().len(), text.len() as u64);
     let seen = seen.lock().unwrap();
@@ -313,7 +313,7 @@ fn what_does_not_stay_in_memory_goes_into_the_scratch_file() {
     let bytes: Vec<u64> = unpacking.map(|p| p.bytes).collect();
     assert!(bytes.len() > 2 && bytes.is_sorted() && *bytes.last().unwrap() <= packed.len() as u64);
     // Without a scratch file, a temporary one does.
-    assert_eq!(rows(read(&recipe(Compression::Gzip), packed)), lines - 1);
+    assert_eq!(rows(read(&spec(Compression::Gzip), packed)), lines - 1);
 }
 
 #[test]
@@ -330,6 +330,6 @@ fn unpacking_stops_when_it_is_told_to() {
         ..ParseCx::default()
     };
     let packed = pack(Compression::Gzip, &long_csv(32 << 20));
-    let e = parse(&recipe(Compression::Gzip), &Source::Bytes(packed.into()), &cx).unwrap_err();
+    let e = parse(&spec(Compression::Gzip), &Source::Bytes(packed.into()), &cx).unwrap_err();
     assert_eq!(e.slug(), "cancelled");
 }

@@ -83,9 +83,9 @@ fn rows(rows: &[&[&str]]) -> String {
 
 fn read_with(options: Value, bytes: Vec<u8>) -> Result<Vec<(String, Table)>, IngestError> {
     let options = options.as_object().unwrap().clone();
-    let recipe = ParseSpec { options, ..ParseSpec::plain(Format::Xlsx) };
+    let spec = ParseSpec { options, ..ParseSpec::plain(Format::Xlsx) };
     let source = Source::Bytes(bytes.into());
-    crate::parse(&recipe, &source, &ParseCx::default()).map(|p| p.tables)
+    crate::parse(&spec, &source, &ParseCx::default()).map(|p| p.tables)
 }
 
 fn read(bytes: Vec<u8>) -> Result<Vec<(String, Table)>, IngestError> {
@@ -412,8 +412,8 @@ fn a_type_for_a_column_of_no_sheet_is_told_once() {
     let bytes = book(&[("S", &one), ("T", &two)]);
     let options = json!({"dtype": {"a": "str", "b": "str", "c": "str"}});
     let options = options.as_object().unwrap().clone();
-    let recipe = ParseSpec { options, ..ParseSpec::plain(Format::Xlsx) };
-    let parsed = crate::parse(&recipe, &Source::Bytes(bytes.into()), &ParseCx::default()).unwrap();
+    let spec = ParseSpec { options, ..ParseSpec::plain(Format::Xlsx) };
+    let parsed = crate::parse(&spec, &Source::Bytes(bytes.into()), &ParseCx::default()).unwrap();
     assert!(parsed.warnings.len() == 1 && parsed.warnings[0].contains("\"c\""), "{parsed:?}");
     assert_eq!(texts(&parsed.tables[1].1, "b"), [Some("008".to_owned())]);
 }
@@ -425,9 +425,9 @@ fn ids_beyond_what_a_workbook_holds_are_told() {
         &["#9007199254740993", "9007199254740993", "#1e300", "#1e19"],
         &["#1", "1", "#0.5", "#2"],
     ]);
-    let recipe = ParseSpec::plain(Format::Xlsx);
+    let spec = ParseSpec::plain(Format::Xlsx);
     let source = Source::Bytes(book(&[("S", &sheet)]).into());
-    let said = crate::parse(&recipe, &source, &ParseCx::default()).unwrap().cut;
+    let said = crate::parse(&spec, &source, &ParseCx::default()).unwrap().cut;
     let of = |name: &str| format!("column {name:?} of sheet \"S\" holds 1 whole numbers");
     assert!(
         said.len() == 2 && said[0].contains(&of("id")) && said[1].contains(&of("far")),

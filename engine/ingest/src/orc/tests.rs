@@ -44,8 +44,8 @@ fn file(rows: i64, how: Option<CompressionType>) -> Vec<u8> {
 
 fn read_with(options: Value, bytes: Vec<u8>) -> Result<Table, IngestError> {
     let options = options.as_object().unwrap().clone();
-    let recipe = ParseSpec { options, ..ParseSpec::plain(Format::Orc) };
-    let parsed = crate::parse(&recipe, &Source::Bytes(bytes.into()), &ParseCx::default());
+    let spec = ParseSpec { options, ..ParseSpec::plain(Format::Orc) };
+    let parsed = crate::parse(&spec, &Source::Bytes(bytes.into()), &ParseCx::default());
     parsed.map(|mut p| p.tables.remove(0).1)
 }
 

@@ -108,8 +108,8 @@ mod tests {
         "who,knows,since,weight\nann,bob,2020-01-01,1.5\nbob,cy,2021-06-30,\nann,cy,,2\n";
 
     fn query(sql: Value) -> Result<Parsed, IngestError> {
-        let recipe = ParseSpec { sql: sql_transforms(&sql)?, ..ParseSpec::plain(Format::Csv) };
-        parse(&recipe, &Source::Bytes(CSV.into()), &ParseCx::default())
+        let spec = ParseSpec { sql: sql_transforms(&sql)?, ..ParseSpec::plain(Format::Csv) };
+        parse(&spec, &Source::Bytes(CSV.into()), &ParseCx::default())
     }
 
     fn cells(table: &Table) -> Vec<Vec<Value>> {

@@ -1,8 +1,11 @@
 //! The refusals of the tool endpoint: status numbers and JSON-RPC codes stand here and nowhere else.
 
 use graphlume_service::LiveError;
+use graphlume_types::limits;
 use http::StatusCode;
 use serde_json::{Value, json};
+
+use crate::agents::NotBegun;
 
 /// Why a message is not answered with a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +139,23 @@ pub(super) fn unknown_session() -> Refusal {
         Kind::UnknownSession,
         "this mcp-session-id is unknown or expired; initialize again",
     )
+}
+
+impl From<NotBegun> for Refusal {
+    fn from(why: NotBegun) -> Self {
+        match why {
+            NotBegun::UnknownSession => unknown_session(),
+            NotBegun::IdInUse(id) => {
+                let text = format!("a call with the id {id} is in progress; use another id");
+                Self::new(Kind::Params, text)
+            }
+            NotBegun::Busy => {
+                let most = limits::TOOL_CALLS_PER_AGENT_MAX;
+                let text = format!("more than {most} calls are in progress; wait for one to end");
+                Self::new(Kind::Busy, text)
+            }
+        }
+    }
 }
 
 impl From<LiveError> for Refusal {

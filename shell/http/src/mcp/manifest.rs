@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::toolset::Toolset;
 use super::{VERSIONS, instructions, modern, tool};
-use crate::request::{Reply, Req};
-use crate::shell::Shell;
+use crate::reply::Reply;
+use crate::request::Req;
+use crate::state::Shell;
 use crate::status::{ApiError, JSON};
 
 /// Version of the interface that agents see: its tools and what they take and give.

@@ -5,7 +5,6 @@
 //! a tool, `toolset` says which of them are listed, `call` runs one, `resources` lists datasets, `manifest`
 //! says who we are.
 
-mod agents;
 mod call;
 mod error;
 mod frame;
@@ -27,14 +26,13 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUT
 use http::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-pub(crate) use agents::Agents;
-
 use crate::query;
-use crate::request::{Hit, Reply, Req, depth_exceeds};
+use crate::reply::Reply;
+use crate::request::{Hit, Req, depth_exceeds};
 use crate::route::{RequestBody, Route, run};
 use crate::schema::Shape::{Any, Map, Object, OneOf, Text};
 use crate::schema::{Shape, may, must, returns, returns_bytes, returns_nothing};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::{ApiError, JSON, Problem, say_why};
 use crate::ws::check_origin;
 use error::{Kind, Refusal};

@@ -14,8 +14,8 @@ use http_body_util::{BodyExt, StreamBody};
 use tokio_util::sync::CancellationToken;
 
 use crate::held;
-use crate::request::Reply;
-use crate::shell::Shell;
+use crate::reply::Reply;
+use crate::state::Shell;
 
 /// An event stream that ends with `end`, with its connection, or with the server.
 pub(super) fn open(shell: Arc<Shell>, session: String, end: CancellationToken) -> Reply {

@@ -9,12 +9,13 @@ use http::{Method, StatusCode};
 use super::tokens::with_cookie;
 use super::{json, no_content, ok};
 use crate::config::KNOWN_COOKIE;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::rest::shapes::{KEY, LOGIN};
 use crate::route::{RequestBody, Route, run};
 use crate::schema::Shape::{Count, List, Nullable, Object, Text};
 use crate::schema::{creates, may, must, returns, returns_nothing};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 pub(crate) const ROUTES: &[Route] = &[

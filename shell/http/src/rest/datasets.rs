@@ -14,7 +14,9 @@ use http_body_util::{BodyExt, StreamBody};
 use super::{json, listed, no_content, ok};
 use crate::held;
 use crate::query;
-use crate::request::{Reply, Req};
+use crate::reply::AnyBody;
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::rest::shapes::{
     CREATED_DATASET, DATASET, NEW_COMPUTED_DATASET, NEW_DATASET, NOTICES, PAGING, STATUS, list_of,
 };
@@ -25,7 +27,7 @@ use crate::schema::Shape::{
 use crate::schema::{
     Shape, Success, creates, may, must, parameter, returns, returns_bytes, returns_nothing,
 };
-use crate::shell::{AnyBody, Shell};
+use crate::state::Shell;
 use crate::status::ApiError;
 
 const ONE: &[Success] = &[returns(

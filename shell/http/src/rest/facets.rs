@@ -17,11 +17,12 @@ use super::datasets::replied;
 use super::viz::{DATASET, grant};
 use super::{json as answered, ok};
 use crate::query;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::route::{RequestBody, Route, run};
 use crate::schema::Shape::{Any, Bool, Count as Number, List, Map, Object, Text};
 use crate::schema::{Member, Parameter, creates, may, must, parameter, returns, returns_bytes};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 use crate::ws::answer_of_step;
 
@@ -291,7 +292,7 @@ async fn dataset(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, A
         );
         return Err(ApiError::new(Code::Unauthenticated, "unauthenticated", text));
     }
-    if shell.only_watches(&req, &who) {
+    if req.only_watches(&shell, &who) {
         let text = "no dataset is made from within a frame of another site: open this page in a window of its own and make \
                     it there (the operator can name sites that may do more with --frame-ancestors)";
         return Err(ApiError::new(Code::Forbidden, "framed", text));

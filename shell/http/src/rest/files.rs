@@ -6,12 +6,13 @@ use graphlume_service::Principal;
 use http::{Method, StatusCode};
 
 use super::{json, listed, no_content, ok};
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::rest::shapes::{FILE, PAGING, PARSING, list_of};
 use crate::route::{RequestBody, Route, run};
 use crate::schema::Shape::{Bool, Nullable, Object, Text};
 use crate::schema::{Member, creates, may, must, parameter, returns, returns_nothing};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 /// [`PARSING`] behind other fields.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use graphlume_service::Principal;
 
 use super::viz::{BYTES, DATASET, answered, binary, grant, number};
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::route::{Route, run};
 use crate::schema::returns_bytes;
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 pub(crate) const ROUTES: &[Route] = &[Route::get(

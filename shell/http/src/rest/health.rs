@@ -10,12 +10,13 @@ use http::{Response, StatusCode};
 
 use super::{json, ok};
 use crate::metrics::{Build, Format};
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::rest::shapes::HEALTH;
 use crate::route::{Handler, Route, run};
 use crate::schema::Shape::{Bool, List, Object, OneOf, Text};
 use crate::schema::{Content, Success, must, returns, returns_bytes};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 const STATES: &[Success] = &[

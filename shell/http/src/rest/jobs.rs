@@ -6,11 +6,12 @@ use graphlume_service::Principal;
 use http::Method;
 
 use super::ok;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::route::{Route, run};
 use crate::schema::Shape::{Count, List, Nullable, Number, Object, OneOf, Text};
 use crate::schema::{Shape, must, returns};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 const JOB: Shape = Object(&[

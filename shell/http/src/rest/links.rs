@@ -10,12 +10,13 @@ use serde_json::json;
 use super::ok;
 use crate::magic::MAGIC_LOGIN;
 use crate::query;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::rest::shapes::STATUS;
 use crate::route::{Route, run};
 use crate::schema::Shape::{Address, Object, Text};
 use crate::schema::{Success, must, parameter, returns};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::{ApiError, Problem};
 
 const LOGOUT: &str = "Ends all access of a user at once; for staff and superusers.";

@@ -23,7 +23,7 @@ use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 use serde::Serialize;
 
-use crate::request::Reply;
+use crate::reply::Reply;
 use crate::status::{ApiError, JSON};
 
 /// A JSON answer.

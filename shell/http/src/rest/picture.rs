@@ -11,11 +11,12 @@ use http::header::{
 
 use super::viz::{DATASET, binary, grant};
 use crate::query;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::route::{Route, run};
 use crate::schema::Shape::{Bool, Count, Number, Text};
 use crate::schema::{Parameter, parameter, returns_bytes};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 const DOC: &str = "What the visualization shows, as the page draws it: with its filters, collections and looks. One picture of a \

@@ -11,7 +11,8 @@ use http::header::{
 use http::{Response, StatusCode};
 
 use super::viz::binary;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::status::{ApiError, Problem};
 
 /// An answer that can be asked for in pieces; all pieces share the same bytes.

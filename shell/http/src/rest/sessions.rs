@@ -6,12 +6,13 @@ use graphlume_service::Principal;
 
 use super::ok;
 use crate::query;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::rest::shapes::SESSION;
 use crate::route::{Route, run};
 use crate::schema::Shape::{Bool, List, Object};
 use crate::schema::{must, parameter, returns};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 pub(crate) const ROUTES: &[Route] = &[

@@ -11,7 +11,7 @@ pub(crate) const PAGING: &[Parameter] = &[
     parameter("offset", Count, "Entries before the page."),
 ];
 
-/// The token of [`Auth::Bearer`](crate::route::Auth::Bearer) routes, and who it belongs to.
+/// The token of [`Auth::Bearer`](crate::access::Auth::Bearer) routes, and who it belongs to.
 pub(crate) const LOGIN: Shape = Object(&[
     must("token", Text, "The JWT."),
     must(

@@ -9,12 +9,13 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, SET_COOKIE};
 use super::ok;
 use crate::config::{KNOWN_COOKIE, SESSION_COOKIE};
 use crate::query;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::rest::shapes::{LOGIN, STATUS};
 use crate::route::{RequestBody, Route, run};
 use crate::schema::Shape::{Nullable, Object, Text};
 use crate::schema::{Shape, Success, may, must, parameter, returns};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 use crate::ws::is_own_page;
 

@@ -17,13 +17,14 @@ use serde_json::{Value, json};
 use super::ranges::ranged;
 use super::{no_content, ok};
 use crate::query;
-use crate::request::{Reply, Req};
+use crate::reply::Reply;
+use crate::request::Req;
 use crate::route::{Handler, Route, run};
 use crate::schema::Shape::{Any, Count, List, Map, Nullable, Object, Text};
 use crate::schema::{
     Content, Parameter, Success, must, parameter, returns, returns_bytes, returns_nothing,
 };
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 use crate::ws;
 
@@ -291,7 +292,7 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     let grant = shell.service.sessions.authorize_viewer(&who, session, dataset).await?;
     shell.service.sessions.note_request();
     let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
-    let hello = ws::greeting(&shell, &viewer, &who, shell.only_watches(&req, &who));
+    let hello = ws::greeting(&shell, &viewer, &who, req.only_watches(&shell, &who));
     let (mut messages, mut frames) = (vec![raw(&hello)?], 0);
     while let Some(event) = viewer.try_next(false) {
         match &event {

@@ -9,7 +9,7 @@ use graphlume_types::Code;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 /// Who wants to watch what.
@@ -20,7 +20,7 @@ pub(super) struct Asked {
     pub(super) arrival: Arrival,
     /// Whether the page puts a key frame together that comes in stripes.
     pub(super) stripes: bool,
-    /// See [`Shell::only_watches`].
+    /// See [`Req::only_watches`](crate::request::Req::only_watches).
     pub(super) only_watches: bool,
     pub(super) request_id: Arc<str>,
     /// The address of the client.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::goodbye::{Goodbye, close_code};
 use super::viewer::{End, Link};
-use crate::shell::Shell;
+use crate::state::Shell;
 use crate::status::ApiError;
 
 /// Characters of the id that a page gives a step.

@@ -11,7 +11,7 @@ use http::{Response, StatusCode};
 
 use crate::config::{JWT_COOKIE, SESSION_COOKIE};
 use crate::query;
-use crate::request::Reply;
+use crate::reply::Reply;
 use crate::status::{ApiError, Problem};
 
 /// The subprotocol that the page speaks; the number is the major version of the wire format.

@@ -5,7 +5,7 @@ use graphlume_service::{PageControl, Principal, Seat};
 use serde_json::{Value, json};
 
 use super::viewer::{End, Link};
-use crate::shell::Shell;
+use crate::state::Shell;
 
 /// Versions of the JSON messages that this server speaks.
 const PROTOCOL_MIN: u32 = 1;
@@ -16,7 +16,7 @@ const FRAMED: &str = "You are signed in, and a page of another site shows this o
      change is for your eyes alone, and that page's scripts learn nothing. Open it in a window of its own to change it \
      for all. The operator of this server can name sites that may do more with --frame-ancestors.";
 
-/// What the first message says to a page, whether it can steer or not; `only_watches` as [`Shell::only_watches`] found.
+/// What the first message says to a page, whether it can steer or not; `only_watches` as [`Req::only_watches`](crate::request::Req::only_watches) found.
 pub(crate) fn greeting(
     shell: &Shell,
     viewer: &Viewer,

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use graphlume_engine::SessionState;
 use graphlume_service::{NamedLayout, Principal, ServiceError, ViewerGrant};
 
-use crate::shell::Shell;
+use crate::state::Shell;
 
 type Placed = Result<Arc<SessionState>, ServiceError>;
 

@@ -27,8 +27,9 @@ use super::laying::Laying;
 use super::page::{Credit, Said};
 use super::rate::Rate;
 use crate::query;
-use crate::request::{Reply, Req};
-use crate::shell::Shell;
+use crate::reply::Reply;
+use crate::request::Req;
+use crate::state::Shell;
 use crate::status::{ApiError, Problem};
 
 /// How long the other end has to answer our goodbye.
@@ -60,7 +61,7 @@ pub(crate) async fn open(
             joins: query::last(&pairs, "joins").is_some(),
         },
         stripes: query::last(&pairs, "stripes").is_some(),
-        only_watches: who.as_ref().is_ok_and(|who| shell.only_watches(&req, who)),
+        only_watches: who.as_ref().is_ok_and(|who| req.only_watches(&shell, who)),
         who,
         request_id: Arc::clone(&req.hit.id),
         client: req.client(&shell),
@@ -134,7 +135,7 @@ pub(super) struct Link<'a> {
     heard: Instant,
     laying: Laying<'a>,
     first: FirstPicture,
-    /// See [`Shell::only_watches`].
+    /// See [`Req::only_watches`](crate::request::Req::only_watches).
     pub(super) only_watches: bool,
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use graphlume_cypher::NumberIds;
 use graphlume_engine::{ParsedQuery, QueryAnswer};
-use graphlume_gfql::Query;
 use graphlume_gfql::wire::{Binding, Op};
+use graphlume_gfql::{Callable, Query};
 use graphlume_store::PropertyGraph;
 use graphlume_table::{Table, cell_json, pandas_dtype};
 use graphlume_types::CancelToken;
@@ -18,9 +18,6 @@ use super::number_ids::number_operations;
 use crate::error::ServiceError;
 use crate::queries::QueryOutput;
 use crate::sessions::collections::refusal;
-
-/// Functions after which a result has the columns that the query names.
-const PROJECTIONS: [&str; 6] = ["select", "with_", "return_", "group_by", "distinct", "unwind"];
 
 /// The query of a text, in which texts of digits find `ids`, and whether it names the columns of its result.
 pub(crate) fn parse_query(
@@ -48,8 +45,9 @@ pub(crate) fn parse_query(
 }
 
 fn projects(query: &Query) -> bool {
+    let projects_of = |name: &str| Callable::named(name).is_some_and(|call| call.projects);
     let of_ops = |ops: &[Op]| {
-        ops.iter().any(|op| matches!(op, Op::Call(c) if PROJECTIONS.contains(&c.function.as_str())))
+        ops.iter().any(|op| matches!(op, Op::Call(call) if projects_of(&call.function)))
     };
     match query {
         Query::Chain(chain) => of_ops(&chain.ops),

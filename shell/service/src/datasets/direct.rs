@@ -30,7 +30,7 @@ pub struct PartUpload {
     stream: UploadStream,
     dataset: DatasetId,
     part: Part,
-    recipe: ParseSpec,
+    spec: ParseSpec,
     claim: Claim,
 }
 
@@ -65,7 +65,7 @@ impl Datasets {
             stream,
             dataset: rec.dataset_id,
             part,
-            recipe: ParseSpec { options, ..ParseSpec::plain(format) },
+            spec: ParseSpec { options, ..ParseSpec::plain(format) },
             claim,
         })
     }
@@ -87,9 +87,9 @@ impl PartUpload {
     /// Content that does not parse, or that lacks a column that the graph cannot do without; a disk that
     /// fails; a dataset deleted meanwhile.
     pub async fn finish(self) -> Result<DirectReply, ServiceError> {
-        let Self { data, engine, stream, dataset, part, recipe, claim } = self;
-        let ParseSpec { format, compression, options, .. } = recipe.clone();
-        let StoredUpload { raw, parsed, room, parse_micros } = stream.finish(recipe).await?;
+        let Self { data, engine, stream, dataset, part, spec, claim } = self;
+        let ParseSpec { format, compression, options, .. } = spec.clone();
+        let StoredUpload { raw, parsed, room, parse_micros } = stream.finish(spec).await?;
         let taken = parsed.tables()?;
         let ParsedTables { mut schemas, mut tables, notices: mut parsed, .. } = taken;
         if schemas.len() > 1 {

@@ -201,9 +201,9 @@ impl Files {
             .blocking(move |data| {
                 if parse && let Some(raw) = rec.raw {
                     let input = Arc::new(data.store.blobs().open_verified(&raw)?);
-                    let (recipe, cancel) = (recipe(&rec, &[])?, CancelToken::new());
+                    let (spec, cancel) = (parse_spec(&rec, &[])?, CancelToken::new());
                     let parsed =
-                        parse_and_store(data, Some(rec.author), &recipe, input, &cancel, watch)?;
+                        parse_and_store(data, Some(rec.author), &spec, input, &cancel, watch)?;
                     record_parse(&mut rec, parsed)?;
                 }
                 let _room = data.quotas.record(&data.store, &rec, Some(&before))?;
@@ -305,7 +305,7 @@ fn refuse_foreign_fields(map: &Map<String, Value>) -> Result<(), ServiceError> {
 }
 
 /// How the record says that its bytes are to be parsed; options in an upload's address come on top.
-fn recipe(rec: &FileRec, query: &[(String, String)]) -> Result<ParseSpec, ServiceError> {
+fn parse_spec(rec: &FileRec, query: &[(String, String)]) -> Result<ParseSpec, ServiceError> {
     let format: Format =
         rec.file_type.parse().map_err(|e: IngestError| ServiceError::unreadable(&e))?;
     let mut options = rec.parser_options.clone();

@@ -60,7 +60,7 @@ impl ParseOutcome {
 pub(crate) fn parse_and_store(
     data: &DataStore,
     owner: Option<UserId>,
-    recipe: &ParseSpec,
+    spec: &ParseSpec,
     input: Arc<File>,
     cancel: &CancelToken,
     watch: Watch,
@@ -69,11 +69,11 @@ pub(crate) fn parse_and_store(
     let draft = blobs.draft()?;
     let files =
         JobFiles { input, output: Arc::clone(draft.file()), scratch: Arc::new(blobs.scratch()?) };
-    let done = match data.parsers.run(owner, recipe, files, cancel, Arc::clone(&watch)) {
+    let done = match data.parsers.run(owner, spec, files, cancel, Arc::clone(&watch)) {
         Ok(done) => done,
         Err(failed) => {
             let slug = &failed.record.slug;
-            tracing::info!(format = %recipe.format, slug, "uploaded bytes did not parse");
+            tracing::info!(format = %spec.format, slug, "uploaded bytes did not parse");
             if !failed.is_final() {
                 return Err(unreadable(failed));
             }
@@ -175,7 +175,7 @@ fn read_table(data: &DataStore, blob: &BlobRef) -> Result<Option<Table>, Service
 }
 
 /// How a table is derived from its uploaded bytes.
-fn recipe_of(rec: &TableRec) -> Result<ParseSpec, IngestError> {
+fn spec_of(rec: &TableRec) -> Result<ParseSpec, IngestError> {
     Ok(ParseSpec {
         format: rec.format.parse()?,
         compression: rec.compression.parse()?,
@@ -192,10 +192,10 @@ fn parse_again(
     let Some(raw) = &rec.raw else {
         return Err(ServiceError::Internal("a table record without uploaded bytes".to_owned()));
     };
-    let recipe = recipe_of(rec).map_err(|e| ServiceError::unreadable(&e))?;
+    let spec = spec_of(rec).map_err(|e| ServiceError::unreadable(&e))?;
     // Verifies the bytes: a damaged upload is never parsed into a plausible table.
     let input = Arc::new(data.store.blobs().open_verified(raw)?);
-    let taken = parse_and_store(data, None, &recipe, input, cancel, Arc::new(|_| {}))?;
+    let taken = parse_and_store(data, None, &spec, input, cancel, Arc::new(|_| {}))?;
     let tables = taken.tables()?.tables;
     let index = rec.table_index as usize;
     tables.get(index).copied().ok_or_else(|| {

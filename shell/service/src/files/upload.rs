@@ -9,7 +9,7 @@ use graphlume_ingest::ParseSpec;
 use graphlume_storage::{FileRec, Tag};
 
 use super::upload_stream::{StoredUpload, UploadStream};
-use super::{Files, commit, recipe, record_parse, reply};
+use super::{Files, commit, parse_spec, record_parse, reply};
 use crate::claims::Claim;
 use crate::data::{DataStore, blocking};
 use crate::error::ServiceError;
@@ -23,7 +23,7 @@ pub struct FileUpload {
     entry: ProgressEntry,
     rec: FileRec,
     tag: Tag,
-    recipe: ParseSpec,
+    spec: ParseSpec,
     erase: bool,
     claim: Claim,
 }
@@ -44,12 +44,12 @@ impl Files {
     ) -> Result<FileUpload, ServiceError> {
         let (rec, tag) = self.file_for(who, Action::Write, id).await?;
         let (erase, query) = take_erase(query)?;
-        let recipe = recipe(&rec, &query)?;
+        let spec = parse_spec(&rec, &query)?;
         let claim = self.ctx.claims.take(format!("file {id}"))?;
         let (entry, watch) = self.ctx.data.progress.begin(rec.file_id);
         let stream = UploadStream::begin(&self.ctx, rec.author, declared_len, watch).await?;
         let data = Arc::clone(&self.ctx.data);
-        Ok(FileUpload { data, stream, entry, rec, tag, recipe, erase, claim })
+        Ok(FileUpload { data, stream, entry, rec, tag, spec, erase, claim })
     }
 }
 
@@ -68,10 +68,10 @@ impl FileUpload {
     /// # Errors
     /// A body shorter than announced; a disk that fails; a file deleted meanwhile.
     pub async fn finish(self) -> Result<FileReply, ServiceError> {
-        let Self { data, stream, entry, mut rec, tag, recipe, erase, claim } = self;
-        let kept_options = recipe.options.clone();
+        let Self { data, stream, entry, mut rec, tag, spec, erase, claim } = self;
+        let kept_options = spec.options.clone();
         let before = rec.clone();
-        let StoredUpload { raw, parsed, room, .. } = stream.finish(recipe).await?;
+        let StoredUpload { raw, parsed, room, .. } = stream.finish(spec).await?;
         let dropped = parsed.is_refused() && erase;
         record_parse(&mut rec, parsed)?;
         rec.updated_at = data.clock.unix_micros();

@@ -149,7 +149,7 @@ impl UploadStream {
     /// # Errors
     /// A length other than the declared one, or a disk that fails. What is wrong with the content is
     /// part of the result.
-    pub(crate) async fn finish(mut self, recipe: ParseSpec) -> Result<StoredUpload, ServiceError> {
+    pub(crate) async fn finish(mut self, spec: ParseSpec) -> Result<StoredUpload, ServiceError> {
         if self.declared.is_some_and(|d| d != self.received) {
             return Err(self.wrong_length(self.received));
         }
@@ -162,7 +162,7 @@ impl UploadStream {
         let watch = Arc::clone(&self.watch);
         let parse = spawn_blocking(move || {
             let begin = data.clock.monotonic();
-            let parsed = parse_and_store(&data, Some(owner), &recipe, input, &cancel, watch);
+            let parsed = parse_and_store(&data, Some(owner), &spec, input, &cancel, watch);
             let spent = data.clock.monotonic().saturating_duration_since(begin);
             drop(permit);
             parsed.map(|p| (p, u64::try_from(spent.as_micros()).unwrap_or(u64::MAX)))

@@ -179,7 +179,7 @@ impl Queries {
             mode: mode_of(&body, &options)?,
         };
         let user = who.user();
-        self.ctx.unread.check(user, self.ctx.engine.query_memory_max())?;
+        self.ctx.answer_budget.check(user, self.ctx.engine.query_memory_max())?;
         let QueryResult { answer, memory, notices, graphs } =
             self.ctx.engine.query(dataset, request).await??;
         let graph = match answer {
@@ -232,10 +232,12 @@ impl Queries {
             })
             .await?;
         let body = match rendered {
-            Rendered::Whole(body) => QueryBody::Whole(self.ctx.unread.hold(user, body, limit)?),
+            Rendered::Whole(body) => {
+                QueryBody::Whole(self.ctx.answer_budget.hold(user, body, limit)?)
+            }
             Rendered::Parts(parts, memory) => {
                 let mut answer = Box::pin(AnswerStream::begin(parts, memory, graphs)).await?;
-                answer.keep(self.ctx.unread.enter(user, answer.held_bytes(), limit)?);
+                answer.keep(self.ctx.answer_budget.enter(user, answer.held_bytes(), limit)?);
                 QueryBody::Stream(answer)
             }
         };

@@ -82,7 +82,7 @@ impl Queries {
         let nodes = selected(&body, self.ctx.engine.node_count(target.clone()).await?)?;
         let source = self.source(who, dataset).await?;
         let limit = self.ctx.engine.query_memory_max();
-        self.ctx.unread.check(who.user(), limit)?;
+        self.ctx.answer_budget.check(who.user(), limit)?;
         let QueryResult { answer, memory, notices, graphs } =
             self.part(who, dataset, &nodes).await?;
         let mut graph = graph_of(answer)?;

@@ -16,8 +16,8 @@ use graphlume_ingest::{ExportError, ExportFormat, TextBlocks, export};
 use graphlume_table::Table;
 use graphlume_types::{Counted, MemoryConsumer, Reservation, ResourcesExhausted};
 
+use crate::answer_budget::AnswerReservation;
 use crate::error::ServiceError;
-use crate::unread::Place;
 
 /// Bytes by which a block that is rendered counts its memory, at least.
 const COUNTED_BYTES: usize = 64 << 10;
@@ -151,7 +151,7 @@ pub struct AnswerStream {
     /// The largest block that was rendered before the first was read.
     first: usize,
     /// The place among the unread answers of the account.
-    place: Option<Place>,
+    place: Option<AnswerReservation>,
 }
 
 impl std::fmt::Debug for AnswerStream {
@@ -197,7 +197,7 @@ impl AnswerStream {
     }
 
     /// Keeps a place among the unread answers to its end.
-    pub(super) fn keep(&mut self, place: Place) {
+    pub(super) fn keep(&mut self, place: AnswerReservation) {
         self.place = Some(place);
     }
 

@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use crate::agents::Agents;
+use crate::answer_budget::AnswerBudget;
 use crate::claims::Claims;
 use crate::context::Context;
 use crate::data::DataStore;
@@ -33,7 +34,6 @@ use crate::quotas::{QuotaSettings, Quotas};
 use crate::sessions::Sessions;
 use crate::sessions::checkpoints::{self, Checkpoints};
 use crate::table_cache::TableCache;
-use crate::unread::Unread;
 use crate::upkeep::Upkeep;
 
 /// Settings of the service. They hold a password and therefore do not print.
@@ -208,7 +208,7 @@ impl Service {
             parses: ParseTurns::new(),
             renders: Arc::new(Semaphore::new(cores * RENDERS_PER_CORE)),
             lists: Arc::new(Semaphore::new(LISTS_AT_ONCE_MAX)),
-            unread: Unread::default(),
+            answer_budget: AnswerBudget::default(),
             claims: Claims::default(),
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.settings.allow_foreign_file_ids,

@@ -69,7 +69,7 @@ pub fn serve(socket: OwnedFd, limits: WorkerLimits) -> io::Result<()> {
             scratch: Some(Arc::new(scratch)),
             ..ParseCx::default()
         };
-        let answer = match work(&job.recipe, &Source::File(Arc::new(input)), &output, &cx) {
+        let answer = match work(&job.spec, &Source::File(Arc::new(input)), &output, &cx) {
             Ok(done) => Answer::Done(done),
             Err(failed) => Answer::Failed(failed),
         };

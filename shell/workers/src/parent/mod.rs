@@ -114,20 +114,20 @@ impl Parsers {
     pub fn run(
         &self,
         owner: Option<UserId>,
-        recipe: &ParseSpec,
+        spec: &ParseSpec,
         files: JobFiles,
         cancel: &CancelToken,
         watch: Watch,
     ) -> Result<Done, Failed> {
         match &self.0 {
-            Where::Workers(pool) => pool.run(owner, recipe, &files, cancel, &watch),
+            Where::Workers(pool) => pool.run(owner, spec, &files, cancel, &watch),
             Where::Here => {
                 let cx = ParseCx {
                     cancel: cancel.clone(),
                     watch: Some(watch),
                     scratch: Some(files.scratch),
                 };
-                work(recipe, &Source::File(files.input), &files.output, &cx)
+                work(spec, &Source::File(files.input), &files.output, &cx)
             }
         }
     }

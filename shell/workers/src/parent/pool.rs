@@ -125,13 +125,13 @@ impl Pool {
     pub(crate) fn run(
         &self,
         owner: Option<UserId>,
-        recipe: &ParseSpec,
+        spec: &ParseSpec,
         files: &JobFiles,
         cancel: &CancelToken,
         watch: &Watch,
     ) -> Result<Done, Failed> {
         let worker = self.take(owner, cancel)?;
-        match self.converse(&worker, recipe, files, cancel, watch) {
+        match self.converse(&worker, spec, files, cancel, watch) {
             Ok(outcome) => {
                 self.give_back(worker);
                 outcome
@@ -139,7 +139,7 @@ impl Pool {
             Err(stop) => {
                 self.state.lock().busy.retain(|id| *id != worker.id());
                 self.changed.notify_all();
-                Err(self.explain(worker, stop, recipe))
+                Err(self.explain(worker, stop, spec))
             }
         }
     }
@@ -200,20 +200,20 @@ impl Pool {
     fn converse(
         &self,
         worker: &Worker,
-        recipe: &ParseSpec,
+        spec: &ParseSpec,
         files: &JobFiles,
         cancel: &CancelToken,
         watch: &Watch,
     ) -> Result<Result<Done, Failed>, Stop> {
         let until = Instant::now() + self.config.patience;
-        worker.send(recipe, files).map_err(|_| Stop::Ended)?;
+        worker.send(spec, files).map_err(|_| Stop::Ended)?;
         loop {
             match worker.wait(LOOK_EVERY).map_err(|_| Stop::Ended)? {
                 Some(Answer::Done(done)) => return Ok(Ok(done)),
                 Some(Answer::Failed(failed)) => return Ok(Err(failed)),
                 Some(Answer::Progress(progress)) => watch(progress),
                 Some(Answer::Panicked(said)) => {
-                    tracing::error!(format = %recipe.format, said, "a parser panicked");
+                    tracing::error!(format = %spec.format, said, "a parser panicked");
                 }
                 Some(Answer::Ready { .. }) => return Err(Stop::Ended),
                 None => {}
@@ -226,9 +226,9 @@ impl Pool {
     }
 
     /// Ends a worker whose job did not come to its end, and says what that means for the bytes.
-    fn explain(&self, worker: Worker, stop: Stop, recipe: &ParseSpec) -> Failed {
+    fn explain(&self, worker: Worker, stop: Stop, spec: &ParseSpec) -> Failed {
         match stop {
-            Stop::Ended => self.exit_report(worker, recipe),
+            Stop::Ended => self.exit_report(worker, spec),
             Stop::Cancelled(Cancelled(reason)) => {
                 worker.kill();
                 stopped(reason)
@@ -236,7 +236,7 @@ impl Pool {
             Stop::Late => {
                 worker.kill();
                 let secs = self.config.patience.as_secs();
-                tracing::warn!(format = %recipe.format, "a parse took too long and was stopped");
+                tracing::warn!(format = %spec.format, "a parse took too long and was stopped");
                 Failed::new(
                     Code::InvalidArgument,
                     "parse-time-limit",
@@ -249,12 +249,12 @@ impl Pool {
         }
     }
 
-    fn exit_report(&self, worker: Worker, recipe: &ParseSpec) -> Failed {
+    fn exit_report(&self, worker: Worker, spec: &ParseSpec) -> Failed {
         let id = worker.id();
         let end = worker.end();
         let reason = end.reason();
         tracing::error!(
-            worker = id, format = %recipe.format, reason, stderr_tail = end.stderr_tail,
+            worker = id, format = %spec.format, reason, stderr_tail = end.stderr_tail,
             "a parse worker ended in the middle of a job"
         );
         self.state.lock().last_end = Some(reason.clone());

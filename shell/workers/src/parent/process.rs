@@ -127,8 +127,8 @@ impl Worker {
     }
 
     /// Hands it a job.
-    pub(super) fn send(&self, recipe: &ParseSpec, files: &JobFiles) -> io::Result<()> {
-        let job = Job { recipe: recipe.clone() };
+    pub(super) fn send(&self, spec: &ParseSpec, files: &JobFiles) -> io::Result<()> {
+        let job = Job { spec: spec.clone() };
         let fds = [files.input.as_fd(), files.output.as_fd(), files.scratch.as_fd()];
         self.channel.send(&job, &fds)
     }

@@ -179,10 +179,10 @@ impl Builtin {
 }
 
 fn parse_csv(text: String, cancel: &CancelToken) -> Result<Table, ServiceError> {
-    let recipe = ParseSpec::plain(Format::Csv);
+    let spec = ParseSpec::plain(Format::Csv);
     let source = Source::Bytes(Bytes::from(text));
     let cx = ParseCx { cancel: cancel.clone(), ..ParseCx::default() };
-    let parsed = parse(&recipe, &source, &cx).map_err(|e| ServiceError::unreadable(&e))?;
+    let parsed = parse(&spec, &source, &cx).map_err(|e| ServiceError::unreadable(&e))?;
     let first = parsed.tables.into_iter().next();
     first.map(|(_, t)| t).ok_or_else(|| ServiceError::Internal("an empty demo table".to_owned()))
 }

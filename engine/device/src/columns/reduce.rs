@@ -4,7 +4,7 @@ use graphlume_types::CancelToken;
 
 use super::store::{HostWords, Store};
 use super::{
-    DType, Device, DeviceColumn, Mask, MaskOp, PrimError, check_rows, cpu, gpu, same_rows,
+    ColumnOpError, DType, Device, DeviceColumn, Mask, MaskOp, check_rows, cpu, gpu, same_rows,
 };
 
 /// A number out of a column.
@@ -149,22 +149,22 @@ impl Seen {
 /// host.
 macro_rules! with_cells {
     ($dtype:expr, $words:expr, |$cells:ident, $see:ident| $body:expr) => {{
-        use $crate::prim::reduce::Seen;
+        use $crate::columns::reduce::Seen;
         match $dtype {
-            $crate::prim::DType::I64 => {
+            $crate::columns::DType::I64 => {
                 let ($cells, $see) = ($words.cells::<i64>(), |s: &mut Seen, v: i64| s.int(v));
                 $body
             }
-            $crate::prim::DType::I32 => {
+            $crate::columns::DType::I32 => {
                 let ($cells, $see) =
                     ($words.cells::<i32>(), |s: &mut Seen, v: i32| s.int(v.into()));
                 $body
             }
-            $crate::prim::DType::F64 => {
+            $crate::columns::DType::F64 => {
                 let ($cells, $see) = ($words.cells::<f64>(), |s: &mut Seen, v: f64| s.float(v));
                 $body
             }
-            $crate::prim::DType::F32 => {
+            $crate::columns::DType::F32 => {
                 let ($cells, $see) =
                     ($words.cells::<f32>(), |s: &mut Seen, v: f32| s.float(v.into()));
                 $body
@@ -207,7 +207,7 @@ impl Device {
         primitive: &'static str,
         column: &'a DeviceColumn,
         mask: Option<&'a Mask>,
-    ) -> Result<Select<'a>, PrimError> {
+    ) -> Result<Select<'a>, ColumnOpError> {
         check_rows(primitive, column.rows)?;
         if let Some(mask) = mask {
             same_rows(primitive, mask.rows, column.rows)?;
@@ -220,7 +220,7 @@ impl Device {
                 Self::Cuda(_) => store.cuda().is_some(),
             };
             if !here {
-                return Err(PrimError::Elsewhere { primitive });
+                return Err(ColumnOpError::Elsewhere { primitive });
             }
         }
         Ok(match (mask, &column.valid) {
@@ -235,13 +235,13 @@ impl Device {
     /// Cost: waits; the column and up to n / 2 bytes of masks.
     ///
     /// # Errors
-    /// [`PrimError::Rows`], [`PrimError::Elsewhere`], [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::Rows`], [`ColumnOpError::Elsewhere`], [`ColumnOpError::Cancelled`]; memory.
     pub fn reduce(
         &self,
         column: &DeviceColumn,
         mask: Option<&Mask>,
         cancel: &CancelToken,
-    ) -> Result<Reduced, PrimError> {
+    ) -> Result<Reduced, ColumnOpError> {
         let select = self.select("reduce", column, mask)?;
         cancel.check()?;
         if column.dtype == DType::Bool {
@@ -272,7 +272,7 @@ impl Device {
                 let select = select.mask().and_then(|m| m.bits.cuda());
                 gpu::reduce::seen(g, column.rows, column.dtype, words, select)?
             }
-            _ => return Err(PrimError::Elsewhere { primitive: "reduce" }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive: "reduce" }),
         };
         Ok(seen.finish())
     }
@@ -281,11 +281,11 @@ impl Device {
         &self,
         column: &DeviceColumn,
         select: &Select<'_>,
-    ) -> Result<Reduced, PrimError> {
+    ) -> Result<Reduced, ColumnOpError> {
         let bits = |rows, store: &Store| match (self, store.host(), store.cuda()) {
             (Self::Cpu(c), Some(w), _) => Ok(c.pool.install(|| cpu::mask::count(w.cells()))),
             (Self::Cuda(g), _, Some(w)) => Ok(gpu::mask::count(g, check_rows("reduce", rows)?, w)?),
-            _ => Err(PrimError::Elsewhere { primitive: "reduce" }),
+            _ => Err(ColumnOpError::Elsewhere { primitive: "reduce" }),
         };
         let (count, set) = match select.mask() {
             None => (column.rows as u64, bits(column.rows, &column.cells)?),

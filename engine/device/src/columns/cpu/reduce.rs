@@ -13,7 +13,7 @@ const LANES: usize = 8;
 const BUFFER: usize = 1024;
 
 /// What integers are together.
-pub(in crate::prim) fn ints<T: Copy + Into<i64>>(cells: &[T]) -> Seen {
+pub(in crate::columns) fn ints<T: Copy + Into<i64>>(cells: &[T]) -> Seen {
     let (mut low, mut high) = ([0_u64; LANES], [0_i64; LANES]);
     let (mut least, mut greatest) = ([i64::MAX; LANES], [i64::MIN; LANES]);
     for part in cells.chunks(LANES) {
@@ -36,7 +36,7 @@ pub(in crate::prim) fn ints<T: Copy + Into<i64>>(cells: &[T]) -> Seen {
 }
 
 /// What the floats but NaN are together.
-pub(in crate::prim) fn floats<T: Copy + Into<f64>>(cells: &[T]) -> Seen {
+pub(in crate::columns) fn floats<T: Copy + Into<f64>>(cells: &[T]) -> Seen {
     let (mut sum, mut count) = ([0.0; LANES], [0_u64; LANES]);
     let (mut least, mut greatest) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
     for part in cells.chunks(LANES) {
@@ -55,7 +55,7 @@ pub(in crate::prim) fn floats<T: Copy + Into<f64>>(cells: &[T]) -> Seen {
 }
 
 /// What the selected cells are together; `part` tells it of some neighbouring ones.
-pub(in crate::prim) fn seen<T: Pod + Sync>(
+pub(in crate::columns) fn seen<T: Pod + Sync>(
     cells: &[T],
     select: Option<&[u32]>,
     cancel: &CancelToken,
@@ -85,7 +85,7 @@ pub(in crate::prim) fn seen<T: Pod + Sync>(
 }
 
 /// Counts the bins that `bin` gives for the selected rows.
-pub(in crate::prim) fn histogram(
+pub(in crate::columns) fn histogram(
     rows: usize,
     bins: usize,
     select: Option<&[u32]>,
@@ -122,7 +122,7 @@ pub(in crate::prim) fn histogram(
 }
 
 /// What the cells of segment `r` are together.
-pub(in crate::prim) fn segment<T: Copy>(
+pub(in crate::columns) fn segment<T: Copy>(
     offsets: &[u32],
     r: usize,
     cells: &[T],

@@ -36,7 +36,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use column::{Cells, DType, DeviceColumn, HostCells};
-pub use error::PrimError;
+pub use error::ColumnOpError;
 pub use mask::{Mask, MaskOp};
 pub use predicate::{Compare, Lookup, Predicate, Value};
 pub use reduce::{Number, Reduced};
@@ -81,9 +81,9 @@ impl Device {
 }
 
 /// Rows as the kernels count them.
-fn check_rows(primitive: &'static str, rows: usize) -> Result<u32, PrimError> {
+fn check_rows(primitive: &'static str, rows: usize) -> Result<u32, ColumnOpError> {
     let limit = u64::from(u32::MAX);
-    u32::try_from(rows).map_err(|_| PrimError::Limit {
+    u32::try_from(rows).map_err(|_| ColumnOpError::Limit {
         primitive,
         what: "the number of rows",
         got: rows as u64,
@@ -92,9 +92,9 @@ fn check_rows(primitive: &'static str, rows: usize) -> Result<u32, PrimError> {
 }
 
 /// Whether an operand has as many rows as the call needs.
-const fn same_rows(primitive: &'static str, got: usize, need: usize) -> Result<(), PrimError> {
+const fn same_rows(primitive: &'static str, got: usize, need: usize) -> Result<(), ColumnOpError> {
     match got == need {
         true => Ok(()),
-        false => Err(PrimError::Rows { primitive, got, need }),
+        false => Err(ColumnOpError::Rows { primitive, got, need }),
     }
 }

@@ -1,7 +1,7 @@
 //! Masks: sets of rows as bits.
 
 use super::store::{HostWords, Store};
-use super::{DType, Device, DeviceColumn, PrimError, check_rows, cpu, gpu, same_rows};
+use super::{ColumnOpError, DType, Device, DeviceColumn, check_rows, cpu, gpu, same_rows};
 use crate::cuda::{Buf, View};
 use graphlume_types::CancelToken;
 
@@ -24,13 +24,13 @@ impl Mask {
     /// zero.
     ///
     /// # Errors
-    /// [`PrimError::Rows`] when there are more or fewer words than the rows take.
-    pub fn of_words(rows: usize, words: Buf<u32>) -> Result<Self, PrimError> {
+    /// [`ColumnOpError::Rows`] when there are more or fewer words than the rows take.
+    pub fn of_words(rows: usize, words: Buf<u32>) -> Result<Self, ColumnOpError> {
         match words.len() == rows.div_ceil(32) {
             true => Ok(Self { rows, bits: words.into() }),
             false => {
                 let (primitive, got) = ("of_words", words.len() * 32);
-                Err(PrimError::Rows { primitive, got, need: rows })
+                Err(ColumnOpError::Rows { primitive, got, need: rows })
             }
         }
     }
@@ -73,8 +73,8 @@ impl Device {
     /// A mask of all rows, or of none. Cost: n / 8 bytes written.
     ///
     /// # Errors
-    /// Memory; [`PrimError::Limit`] from 2^32 rows on.
-    pub fn mask_filled(&self, rows: usize, set: bool) -> Result<Mask, PrimError> {
+    /// Memory; [`ColumnOpError::Limit`] from 2^32 rows on.
+    pub fn mask_filled(&self, rows: usize, set: bool) -> Result<Mask, ColumnOpError> {
         let n = check_rows("mask_filled", rows)?;
         let bits = match self {
             Self::Cpu(c) => {
@@ -97,13 +97,13 @@ impl Device {
     /// Cost: n / 8 bytes over the bus.
     ///
     /// # Errors
-    /// [`PrimError::Rows`] when there are fewer words than the rows need; memory.
-    pub fn mask_from_words(&self, rows: usize, words: &[u32]) -> Result<Mask, PrimError> {
+    /// [`ColumnOpError::Rows`] when there are fewer words than the rows need; memory.
+    pub fn mask_from_words(&self, rows: usize, words: &[u32]) -> Result<Mask, ColumnOpError> {
         check_rows("mask_from_words", rows)?;
         let need = rows.div_ceil(32);
         if words.len() < need {
             let (primitive, got) = ("mask_from_words", words.len() * 32);
-            return Err(PrimError::Rows { primitive, got, need: rows });
+            return Err(ColumnOpError::Rows { primitive, got, need: rows });
         }
         let mut words = words[..need].to_vec();
         if let Some(last) = words.last_mut() {
@@ -120,8 +120,8 @@ impl Device {
     /// bus.
     ///
     /// # Errors
-    /// [`PrimError::Device`], [`PrimError::Elsewhere`].
-    pub fn mask_to_words(&self, mask: &Mask) -> Result<Vec<u32>, PrimError> {
+    /// [`ColumnOpError::Device`], [`ColumnOpError::Elsewhere`].
+    pub fn mask_to_words(&self, mask: &Mask) -> Result<Vec<u32>, ColumnOpError> {
         self.fetch(&mask.bits)
     }
 
@@ -129,8 +129,8 @@ impl Device {
     /// device.
     ///
     /// # Errors
-    /// Memory; [`PrimError::Limit`] from 2^32 rows on.
-    pub fn mask_from_bytes(&self, bytes: &[u8]) -> Result<Mask, PrimError> {
+    /// Memory; [`ColumnOpError::Limit`] from 2^32 rows on.
+    pub fn mask_from_bytes(&self, bytes: &[u8]) -> Result<Mask, ColumnOpError> {
         let rows = bytes.len();
         let n = check_rows("mask_from_bytes", rows)?;
         let bits = match self {
@@ -147,12 +147,16 @@ impl Device {
     /// One byte a row, 1 for the rows of the mask. Cost: waits; n bytes over the bus.
     ///
     /// # Errors
-    /// Memory; [`PrimError::Elsewhere`].
-    pub fn mask_to_bytes(&self, mask: &Mask) -> Result<Vec<u8>, PrimError> {
+    /// Memory; [`ColumnOpError::Elsewhere`].
+    pub fn mask_to_bytes(&self, mask: &Mask) -> Result<Vec<u8>, ColumnOpError> {
         self.bits_to_bytes(mask.rows, &mask.bits)
     }
 
-    pub(super) fn bits_to_bytes(&self, rows: usize, bits: &Store) -> Result<Vec<u8>, PrimError> {
+    pub(super) fn bits_to_bytes(
+        &self,
+        rows: usize,
+        bits: &Store,
+    ) -> Result<Vec<u8>, ColumnOpError> {
         let primitive = "mask_to_bytes";
         let n = check_rows(primitive, rows)?;
         match (self, bits) {
@@ -160,15 +164,15 @@ impl Device {
                 Ok(c.pool.install(|| cpu::mask::to_bytes(rows, words.cells())))
             }
             (Self::Cuda(g), Store::Cuda(words)) => Ok(gpu::mask::to_bytes(g, n, words.words())?),
-            _ => Err(PrimError::Elsewhere { primitive }),
+            _ => Err(ColumnOpError::Elsewhere { primitive }),
         }
     }
 
     /// The combination of two masks of the same rows. Cost: n / 4 bytes read, n / 8 written.
     ///
     /// # Errors
-    /// [`PrimError::Rows`], [`PrimError::Elsewhere`]; memory.
-    pub fn mask_combine(&self, op: MaskOp, a: &Mask, b: &Mask) -> Result<Mask, PrimError> {
+    /// [`ColumnOpError::Rows`], [`ColumnOpError::Elsewhere`]; memory.
+    pub fn mask_combine(&self, op: MaskOp, a: &Mask, b: &Mask) -> Result<Mask, ColumnOpError> {
         same_rows("mask_combine", b.rows, a.rows)?;
         Ok(Mask { rows: a.rows, bits: self.combine_bits(op, a.rows, &a.bits, &b.bits)? })
     }
@@ -179,7 +183,7 @@ impl Device {
         rows: usize,
         a: &Store,
         b: &Store,
-    ) -> Result<Store, PrimError> {
+    ) -> Result<Store, ColumnOpError> {
         let primitive = "mask_combine";
         let n = check_rows(primitive, rows)?;
         match (self, a, b) {
@@ -191,15 +195,15 @@ impl Device {
             (Self::Cuda(g), Store::Cuda(x), Store::Cuda(y)) => {
                 Ok(gpu::mask::combine(g, n, op, x.words(), y.words())?.into())
             }
-            _ => Err(PrimError::Elsewhere { primitive }),
+            _ => Err(ColumnOpError::Elsewhere { primitive }),
         }
     }
 
     /// The rows that are not in the mask. Cost: n / 8 bytes read, n / 8 written.
     ///
     /// # Errors
-    /// [`PrimError::Elsewhere`]; memory.
-    pub fn mask_not(&self, mask: &Mask) -> Result<Mask, PrimError> {
+    /// [`ColumnOpError::Elsewhere`]; memory.
+    pub fn mask_not(&self, mask: &Mask) -> Result<Mask, ColumnOpError> {
         let (primitive, rows) = ("mask_not", mask.rows);
         let n = check_rows(primitive, rows)?;
         let bits = match (self, &mask.bits) {
@@ -209,7 +213,7 @@ impl Device {
                 out.into()
             }
             (Self::Cuda(g), Store::Cuda(x)) => gpu::mask::not(g, n, x.words())?.into(),
-            _ => return Err(PrimError::Elsewhere { primitive }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive }),
         };
         Ok(Mask { rows, bits })
     }
@@ -217,14 +221,14 @@ impl Device {
     /// How many rows the mask has. Cost: waits; n / 8 bytes read.
     ///
     /// # Errors
-    /// [`PrimError::Elsewhere`], [`PrimError::Device`].
-    pub fn mask_count(&self, mask: &Mask) -> Result<u64, PrimError> {
+    /// [`ColumnOpError::Elsewhere`], [`ColumnOpError::Device`].
+    pub fn mask_count(&self, mask: &Mask) -> Result<u64, ColumnOpError> {
         let primitive = "mask_count";
         let n = check_rows(primitive, mask.rows)?;
         match (self, &mask.bits) {
             (Self::Cpu(c), Store::Host(x)) => Ok(c.pool.install(|| cpu::mask::count(x.cells()))),
             (Self::Cuda(g), Store::Cuda(x)) => Ok(gpu::mask::count(g, n, x.words())?),
-            _ => Err(PrimError::Elsewhere { primitive }),
+            _ => Err(ColumnOpError::Elsewhere { primitive }),
         }
     }
 
@@ -232,8 +236,12 @@ impl Device {
     /// Cost: waits for their number; n / 4 bytes read, 4 a listed row written.
     ///
     /// # Errors
-    /// [`PrimError::Elsewhere`], [`PrimError::Cancelled`]; memory.
-    pub fn compact(&self, mask: &Mask, cancel: &CancelToken) -> Result<DeviceColumn, PrimError> {
+    /// [`ColumnOpError::Elsewhere`], [`ColumnOpError::Cancelled`]; memory.
+    pub fn compact(
+        &self,
+        mask: &Mask,
+        cancel: &CancelToken,
+    ) -> Result<DeviceColumn, ColumnOpError> {
         let primitive = "compact";
         check_rows(primitive, mask.rows)?;
         let found = usize::try_from(self.mask_count(mask)?).unwrap_or(usize::MAX);
@@ -247,7 +255,7 @@ impl Device {
             (Self::Cuda(g), Store::Cuda(x)) => {
                 gpu::mask::compact(g, mask.rows, x.words(), found)?.into()
             }
-            _ => return Err(PrimError::Elsewhere { primitive }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive }),
         };
         Ok(DeviceColumn { dtype: DType::U32, rows: found, cells, valid: None })
     }
@@ -257,8 +265,12 @@ impl Device {
     /// of the mask.
     ///
     /// # Errors
-    /// [`PrimError::DType`], [`PrimError::Elsewhere`]; memory.
-    pub fn mask_from_rows(&self, rows: usize, listed: &DeviceColumn) -> Result<Mask, PrimError> {
+    /// [`ColumnOpError::DType`], [`ColumnOpError::Elsewhere`]; memory.
+    pub fn mask_from_rows(
+        &self,
+        rows: usize,
+        listed: &DeviceColumn,
+    ) -> Result<Mask, ColumnOpError> {
         let primitive = "mask_from_rows";
         let n = check_rows(primitive, rows)?;
         super::gather::listed_rows(primitive, listed)?;
@@ -269,7 +281,7 @@ impl Device {
                 out.into()
             }
             (Self::Cuda(g), Store::Cuda(x)) => gpu::mask::scatter(g, n, x.words())?.into(),
-            _ => return Err(PrimError::Elsewhere { primitive }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive }),
         };
         Ok(Mask { rows, bits })
     }

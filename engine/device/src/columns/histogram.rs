@@ -4,7 +4,7 @@ use graphlume_types::CancelToken;
 
 use super::gpu::reduce::Bins;
 use super::reduce::with_cells;
-use super::{DType, Device, DeviceColumn, Mask, PrimError, cpu, gpu};
+use super::{ColumnOpError, DType, Device, DeviceColumn, Mask, cpu, gpu};
 
 /// Bins of a histogram over a range at most.
 const BINS_MAX: u32 = 1 << 24;
@@ -25,19 +25,19 @@ impl Device {
     /// the second-level cache.
     ///
     /// # Errors
-    /// [`PrimError::DType`], [`PrimError::Rows`], [`PrimError::Elsewhere`],
-    /// [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::DType`], [`ColumnOpError::Rows`], [`ColumnOpError::Elsewhere`],
+    /// [`ColumnOpError::Cancelled`]; memory.
     pub fn histogram_codes(
         &self,
         column: &DeviceColumn,
         bins: u32,
         mask: Option<&Mask>,
         cancel: &CancelToken,
-    ) -> Result<Vec<u32>, PrimError> {
+    ) -> Result<Vec<u32>, ColumnOpError> {
         let primitive = "histogram";
         if !matches!(column.dtype, DType::Codes | DType::U32) {
             let remedy = "use the histogram over a range";
-            return Err(PrimError::DType { primitive, dtype: column.dtype, remedy });
+            return Err(ColumnOpError::DType { primitive, dtype: column.dtype, remedy });
         }
         let select = self.select(primitive, column, mask)?;
         cancel.check()?;
@@ -53,7 +53,7 @@ impl Device {
                 let select = select.mask().and_then(|m| m.bits.cuda());
                 Ok(gpu::reduce::histogram_codes(g, bins, words, select)?)
             }
-            _ => Err(PrimError::Elsewhere { primitive }),
+            _ => Err(ColumnOpError::Elsewhere { primitive }),
         }
     }
 
@@ -64,9 +64,9 @@ impl Device {
     /// Cost: waits; the column, n / 8 bytes for each mask, 4 a bin.
     ///
     /// # Errors
-    /// [`PrimError::Bins`] without a bin, with more than 2^24, or without a finite range;
-    /// [`PrimError::DType`] for bools and codes; [`PrimError::Rows`], [`PrimError::Elsewhere`],
-    /// [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::Bins`] without a bin, with more than 2^24, or without a finite range;
+    /// [`ColumnOpError::DType`] for bools and codes; [`ColumnOpError::Rows`], [`ColumnOpError::Elsewhere`],
+    /// [`ColumnOpError::Cancelled`]; memory.
     pub fn histogram_range(
         &self,
         column: &DeviceColumn,
@@ -74,15 +74,15 @@ impl Device {
         bins: u32,
         mask: Option<&Mask>,
         cancel: &CancelToken,
-    ) -> Result<Vec<u32>, PrimError> {
+    ) -> Result<Vec<u32>, ColumnOpError> {
         let primitive = "histogram";
         if matches!(column.dtype, DType::Codes | DType::Bool) {
             let remedy = "use the histogram of codes";
-            return Err(PrimError::DType { primitive, dtype: column.dtype, remedy });
+            return Err(ColumnOpError::DType { primitive, dtype: column.dtype, remedy });
         }
         let span = high - low;
         if bins == 0 || bins > BINS_MAX || !span.is_finite() || span < 0.0 {
-            return Err(PrimError::Bins { bins, low, high });
+            return Err(ColumnOpError::Bins { bins, low, high });
         }
         // A range of one value, or one so narrow that the quotient is infinite, has all cells in
         // the first bin.
@@ -109,7 +109,7 @@ impl Device {
                 let (rows, dtype) = (column.rows, column.dtype);
                 Ok(gpu::reduce::histogram_range(g, rows, dtype, ranges, words, select)?)
             }
-            _ => Err(PrimError::Elsewhere { primitive }),
+            _ => Err(ColumnOpError::Elsewhere { primitive }),
         }
     }
 }

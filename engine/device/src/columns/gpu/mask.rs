@@ -2,7 +2,7 @@
 
 use super::super::mask::MaskOp;
 use super::THREADS;
-use crate::cuda::prim::Compact;
+use crate::cuda::primitives::Compact;
 use crate::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 
 type Words = Result<Buf<u32>, DeviceError>;
@@ -16,14 +16,14 @@ fn by_words(gpu: &Gpu, n: u32) -> Grid {
     Grid::cover(gpu, (n as usize).div_ceil(128), THREADS)
 }
 
-pub(in crate::prim) fn filled(gpu: &Gpu, n: u32, set: bool) -> Words {
+pub(in crate::columns) fn filled(gpu: &Gpu, n: u32, set: bool) -> Words {
     let mut out = words(gpu, n)?;
     let fill = if set { u32::MAX } else { 0 };
     kernels::mask_fill(gpu, by_words(gpu, n), n, fill, out.view_mut())?;
     Ok(out)
 }
 
-pub(in crate::prim) fn combine(
+pub(in crate::columns) fn combine(
     gpu: &Gpu,
     n: u32,
     op: MaskOp,
@@ -41,13 +41,13 @@ pub(in crate::prim) fn combine(
     Ok(out)
 }
 
-pub(in crate::prim) fn not(gpu: &Gpu, n: u32, a: View<'_, u32>) -> Words {
+pub(in crate::columns) fn not(gpu: &Gpu, n: u32, a: View<'_, u32>) -> Words {
     let mut out = words(gpu, n)?;
     kernels::mask_not(gpu, by_words(gpu, n), n, a, out.view_mut())?;
     Ok(out)
 }
 
-pub(in crate::prim) fn count(gpu: &Gpu, n: u32, a: View<'_, u32>) -> Result<u64, DeviceError> {
+pub(in crate::columns) fn count(gpu: &Gpu, n: u32, a: View<'_, u32>) -> Result<u64, DeviceError> {
     let mut out = gpu.zeros::<u64>("a count", 1)?;
     kernels::mask_count(gpu, by_words(gpu, n), n, a, out.view_mut())?;
     let mut count = [0];
@@ -55,7 +55,7 @@ pub(in crate::prim) fn count(gpu: &Gpu, n: u32, a: View<'_, u32>) -> Result<u64,
     Ok(count[0])
 }
 
-pub(in crate::prim) fn from_bytes(gpu: &Gpu, n: u32, bytes: &[u8]) -> Words {
+pub(in crate::columns) fn from_bytes(gpu: &Gpu, n: u32, bytes: &[u8]) -> Words {
     let bytes = gpu.upload("a mask's bytes", bytes)?;
     let mut out = words(gpu, n)?;
     let grid = Grid::cover(gpu, (n as usize).div_ceil(32), THREADS);
@@ -63,7 +63,7 @@ pub(in crate::prim) fn from_bytes(gpu: &Gpu, n: u32, bytes: &[u8]) -> Words {
     Ok(out)
 }
 
-pub(in crate::prim) fn to_bytes(
+pub(in crate::columns) fn to_bytes(
     gpu: &Gpu,
     n: u32,
     mask: View<'_, u32>,
@@ -75,14 +75,19 @@ pub(in crate::prim) fn to_bytes(
 }
 
 /// The `found` rows of a mask.
-pub(in crate::prim) fn compact(gpu: &Gpu, rows: usize, mask: View<'_, u32>, found: usize) -> Words {
+pub(in crate::columns) fn compact(
+    gpu: &Gpu,
+    rows: usize,
+    mask: View<'_, u32>,
+    found: usize,
+) -> Words {
     let mut out = gpu.alloc("rows", found)?;
     let mut count = gpu.alloc("a count", 1)?;
     Compact::new(gpu, rows)?.rows(rows, mask, out.view_mut(), count.view_mut())?;
     Ok(out)
 }
 
-pub(in crate::prim) fn scatter(gpu: &Gpu, n: u32, listed: View<'_, u32>) -> Words {
+pub(in crate::columns) fn scatter(gpu: &Gpu, n: u32, listed: View<'_, u32>) -> Words {
     let mut out = gpu.zeros("a mask", n.div_ceil(32) as usize)?;
     // The list of a column, so below 2^32 rows.
     let count = listed.len() as u32;
@@ -91,7 +96,7 @@ pub(in crate::prim) fn scatter(gpu: &Gpu, n: u32, listed: View<'_, u32>) -> Word
     Ok(out)
 }
 
-pub(in crate::prim) fn gather(
+pub(in crate::columns) fn gather(
     gpu: &Gpu,
     n: u32,
     rows: View<'_, u32>,

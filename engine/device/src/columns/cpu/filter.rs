@@ -16,14 +16,14 @@ const GROUP: usize = 32;
 
 /// A column of the program: the words of its cells and of its validity.
 #[derive(Clone, Copy)]
-pub(in crate::prim) struct Source<'a> {
+pub(in crate::columns) struct Source<'a> {
     pub cells: &'a [u32],
     /// The same, as pairs; empty for cells of 4 bytes.
     pub wide: &'a [u64],
     pub valid: Option<&'a [u32]>,
 }
 
-pub(in crate::prim) fn run(
+pub(in crate::columns) fn run(
     program: &Program,
     columns: &[Source<'_>],
     rows: usize,

@@ -12,7 +12,16 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::error::{Kind, Refusal};
+/// Why a call is not begun.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotBegun {
+    /// The connection is not known, or not any more.
+    UnknownSession,
+    /// A call with this id, cut to some characters, is in progress.
+    IdInUse(String),
+    /// As many calls as may be are in progress.
+    Busy,
+}
 
 /// Whom a connection counts against: its address, of IPv6 its /64, until a call on it shows a credential, then the account.
 /// So a flood of strangers pushes out strangers only.
@@ -39,7 +48,7 @@ struct Agent {
 pub(crate) struct Agents(Arc<Mutex<HashMap<String, Agent>>>, Arc<Mutex<HashMap<UserId, usize>>>);
 
 /// A call in progress.
-pub(super) struct Begun {
+pub(crate) struct Begun {
     agents: Agents,
     of: Of,
     token: CancellationToken,
@@ -54,7 +63,7 @@ enum Of {
 
 impl Begun {
     /// Cancelled when the client withdraws the call.
-    pub(super) fn stopped(&self) -> CancellationToken {
+    pub(crate) fn stopped(&self) -> CancellationToken {
         self.token.clone()
     }
 }
@@ -79,16 +88,9 @@ impl Drop for Begun {
     }
 }
 
-/// As many calls as may be in progress.
-fn busy() -> Refusal {
-    let most = limits::TOOL_CALLS_PER_AGENT_MAX;
-    let text = format!("more than {most} calls are in progress; wait for one to end");
-    Refusal::new(Kind::Busy, text)
-}
-
 impl Agents {
     /// A new connection; 256 random bits in visible characters.
-    pub(super) fn open(&self, peer: IpAddr) -> String {
+    pub(crate) fn open(&self, peer: IpAddr) -> String {
         let session = id::hex(&id::random_bytes::<32>());
         let now = Instant::now();
         let holder = Holder::Peer(household(peer));
@@ -101,13 +103,13 @@ impl Agents {
     }
 
     /// Whether the connection is known; it counts as used now.
-    pub(super) fn touch(&self, session: &str) -> bool {
+    pub(crate) fn touch(&self, session: &str) -> bool {
         self.touch_at(session, Instant::now())
     }
 
     /// Whether an event stream may stay. It keeps a connection that is silent for longer than one
     /// without, and not for ever; and it does not count as a use.
-    pub(super) fn may_stream(&self, session: &str) -> bool {
+    pub(crate) fn may_stream(&self, session: &str) -> bool {
         self.may_stream_at(session, Instant::now())
     }
 
@@ -134,7 +136,7 @@ impl Agents {
     }
 
     /// A call of this account came over the connection.
-    pub(super) fn prove(&self, session: &str, user: UserId) {
+    pub(crate) fn prove(&self, session: &str, user: UserId) {
         let holder = Holder::User(user);
         let mut map = self.0.lock();
         if map.get(session).is_none_or(|a| a.holder == holder) {
@@ -147,12 +149,12 @@ impl Agents {
     }
 
     /// Ends a connection, its event stream and its calls.
-    pub(super) fn close(&self, session: &str) {
+    pub(crate) fn close(&self, session: &str) {
         remove(&mut self.0.lock(), session);
     }
 
     /// The end of the connection's event stream; an earlier stream ends now.
-    pub(super) fn stream(&self, session: &str) -> Option<CancellationToken> {
+    pub(crate) fn stream(&self, session: &str) -> Option<CancellationToken> {
         let mut map = self.0.lock();
         let agent = map.get_mut(session)?;
         std::mem::take(&mut agent.stream).cancel();
@@ -160,17 +162,15 @@ impl Agents {
     }
 
     /// Notes a call, unless too many are in progress or one of this id is.
-    pub(super) fn begin(&self, session: &str, request: &Value) -> Result<Begun, Refusal> {
+    pub(crate) fn begin(&self, session: &str, request: &Value) -> Result<Begun, NotBegun> {
         let (request, token) = (request.to_string(), CancellationToken::new());
         let mut map = self.0.lock();
-        let agent = map.get_mut(session).ok_or_else(super::error::unknown_session)?;
+        let agent = map.get_mut(session).ok_or(NotBegun::UnknownSession)?;
         if agent.calls.iter().any(|(own, _)| *own == request) {
-            let shown: String = request.chars().take(40).collect();
-            let text = format!("a call with the id {shown} is in progress; use another id");
-            return Err(Refusal::new(Kind::Params, text));
+            return Err(NotBegun::IdInUse(request.chars().take(40).collect()));
         }
         if agent.calls.len() >= limits::TOOL_CALLS_PER_AGENT_MAX {
-            return Err(busy());
+            return Err(NotBegun::Busy);
         }
         agent.calls.push((request.clone(), token.clone()));
         let of = Of::Connection(session.to_owned(), request);
@@ -178,11 +178,11 @@ impl Agents {
     }
 
     /// Notes a call that belongs to no connection, unless its account has too many in progress.
-    pub(super) fn begin_alone(&self, user: UserId) -> Result<Begun, Refusal> {
+    pub(crate) fn begin_alone(&self, user: UserId) -> Result<Begun, NotBegun> {
         let mut counts = self.1.lock();
         let count = counts.entry(user).or_default();
         if *count >= limits::TOOL_CALLS_PER_AGENT_MAX {
-            return Err(busy());
+            return Err(NotBegun::Busy);
         }
         *count += 1;
         let of = Of::Account(user);
@@ -190,7 +190,7 @@ impl Agents {
     }
 
     /// Withdraws a call.
-    pub(super) fn cancel(&self, session: &str, request: &Value) {
+    pub(crate) fn cancel(&self, session: &str, request: &Value) {
         let request = request.to_string();
         if let Some(agent) = self.0.lock().get(session) {
             let calls = agent.calls.iter().filter(|(own, _)| *own == request);
@@ -344,9 +344,9 @@ mod tests {
             .map(|n| agents.begin(&session, &json!(n)).unwrap())
             .collect();
         let refused = agents.begin(&session, &json!("one more")).err().unwrap();
-        assert_eq!(refused.kind, Kind::Busy);
+        assert_eq!(refused, NotBegun::Busy);
         let refused = agents.begin(&session, &json!(3)).err().unwrap();
-        assert!(refused.kind == Kind::Params && refused.message.contains("id 3"));
+        assert_eq!(refused, NotBegun::IdInUse("3".to_owned()));
         agents.cancel(&session, &json!(3));
         agents.cancel(&session, &json!("3"));
         let stopped: Vec<bool> = calls.iter().map(|c| c.stopped().is_cancelled()).collect();
@@ -389,7 +389,7 @@ mod tests {
         let mut calls: Vec<Begun> = (0..limits::TOOL_CALLS_PER_AGENT_MAX)
             .map(|_| agents.begin_alone(UserId(1)).unwrap())
             .collect();
-        assert_eq!(agents.begin_alone(UserId(1)).err().unwrap().kind, Kind::Busy);
+        assert_eq!(agents.begin_alone(UserId(1)).err().unwrap(), NotBegun::Busy);
         assert!(agents.begin_alone(UserId(2)).is_ok());
         calls.pop();
         assert!(agents.begin_alone(UserId(1)).is_ok());

@@ -3,15 +3,18 @@
 use graphlume_types::CancelToken;
 
 use super::store::{HostWords, Store};
-use super::{DType, Device, DeviceColumn, Mask, PrimError, check_rows, cpu, gpu};
+use super::{ColumnOpError, DType, Device, DeviceColumn, Mask, check_rows, cpu, gpu};
 
 /// Lists of rows are u32 columns without nulls.
-pub(super) fn listed_rows(primitive: &'static str, rows: &DeviceColumn) -> Result<(), PrimError> {
+pub(super) fn listed_rows(
+    primitive: &'static str,
+    rows: &DeviceColumn,
+) -> Result<(), ColumnOpError> {
     match rows.dtype == DType::U32 && rows.valid.is_none() {
         true => Ok(()),
         false => {
             let remedy = "a list of rows is a u32 column without nulls";
-            Err(PrimError::DType { primitive, dtype: rows.dtype, remedy })
+            Err(ColumnOpError::DType { primitive, dtype: rows.dtype, remedy })
         }
     }
 }
@@ -23,13 +26,13 @@ impl Device {
     /// Cost: 4 bytes a listed row, one 32-byte sector a cell (and one of the validity), the result.
     ///
     /// # Errors
-    /// [`PrimError::DType`], [`PrimError::Elsewhere`], [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::DType`], [`ColumnOpError::Elsewhere`], [`ColumnOpError::Cancelled`]; memory.
     pub fn gather(
         &self,
         column: &DeviceColumn,
         rows: &DeviceColumn,
         cancel: &CancelToken,
-    ) -> Result<DeviceColumn, PrimError> {
+    ) -> Result<DeviceColumn, ColumnOpError> {
         let primitive = "gather";
         listed_rows(primitive, rows)?;
         let n = check_rows(primitive, column.rows)?;
@@ -53,7 +56,7 @@ impl Device {
                 })?;
                 out.into()
             }
-            _ => return Err(PrimError::Elsewhere { primitive }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive }),
         };
         let valid = column.valid.as_ref().map(|m| self.mask_gather(m, rows, cancel)).transpose()?;
         Ok(DeviceColumn { dtype: column.dtype, rows: rows.rows, cells, valid })
@@ -69,7 +72,7 @@ impl Device {
         mask: &Mask,
         rows: &DeviceColumn,
         cancel: &CancelToken,
-    ) -> Result<Mask, PrimError> {
+    ) -> Result<Mask, ColumnOpError> {
         let primitive = "mask_gather";
         listed_rows(primitive, rows)?;
         let n = check_rows(primitive, mask.rows)?;
@@ -87,7 +90,7 @@ impl Device {
                 })?;
                 out.into()
             }
-            _ => return Err(PrimError::Elsewhere { primitive }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive }),
         };
         Ok(Mask { rows: rows.rows, bits })
     }
@@ -95,8 +98,8 @@ impl Device {
     /// The rows 0 .. `rows`, a u32 column without nulls. Cost: 4 n bytes written.
     ///
     /// # Errors
-    /// [`PrimError::Limit`] from 2^32 rows on; memory.
-    pub fn all_rows(&self, rows: usize) -> Result<DeviceColumn, PrimError> {
+    /// [`ColumnOpError::Limit`] from 2^32 rows on; memory.
+    pub fn all_rows(&self, rows: usize) -> Result<DeviceColumn, ColumnOpError> {
         let n = check_rows("all_rows", rows)?;
         let cells = match self {
             Self::Cpu(c) => {

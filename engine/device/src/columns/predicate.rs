@@ -1,7 +1,7 @@
 //! Predicates over typed columns, and their reduction to tests of single columns without negation.
 
 use super::program::{Leaf, Node, Test};
-use super::{DType, DeviceColumn, PrimError};
+use super::{ColumnOpError, DType, DeviceColumn};
 
 /// How a cell is compared with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,9 +135,9 @@ pub(super) fn normalise(
     columns: &[&DeviceColumn],
     negate: bool,
     depth: usize,
-) -> Result<Node, PrimError> {
+) -> Result<Node, ColumnOpError> {
     if depth > DEPTH_MAX {
-        return Err(PrimError::Limit {
+        return Err(ColumnOpError::Limit {
             primitive: "filter",
             what: "the depth of the predicate",
             got: depth as u64,
@@ -162,7 +162,8 @@ pub(super) fn normalise(
         Predicate::IsNull { column } => (*column, Question::Null(!negate)),
         Predicate::NotNull { column } => (*column, Question::Null(negate)),
     };
-    let of = columns.get(column).ok_or(PrimError::NoColumn { column, columns: columns.len() })?;
+    let of =
+        columns.get(column).ok_or(ColumnOpError::NoColumn { column, columns: columns.len() })?;
     let (test, negate) = ask(column, of.dtype, test, negate)?;
     Ok(Node::Leaf(Leaf { column, dtype: of.dtype, test, negate }))
 }
@@ -181,9 +182,10 @@ fn ask(
     dtype: DType,
     question: Question<'_>,
     negate: bool,
-) -> Result<(Test, bool), PrimError> {
-    let number =
-        |value: Value| Number::of(value, dtype).ok_or(PrimError::Value { column, dtype, value });
+) -> Result<(Test, bool), ColumnOpError> {
+    let number = |value: Value| {
+        Number::of(value, dtype).ok_or(ColumnOpError::Value { column, dtype, value })
+    };
     let domain = Domain(dtype);
     let test = match question {
         Question::Null(true) => return Ok((Test::Null, false)),
@@ -191,7 +193,7 @@ fn ask(
         Question::Codes(lookup) if dtype == DType::Codes => Test::Lookup(lookup.clone()),
         Question::Codes(_) => {
             let remedy = "a table of codes needs a code column";
-            return Err(PrimError::DType { primitive: "filter", dtype, remedy });
+            return Err(ColumnOpError::DType { primitive: "filter", dtype, remedy });
         }
         Question::Compare(op, value) => match number(value)? {
             Number::Unknown => Test::Unknown,

@@ -2,13 +2,13 @@
 
 use super::super::DType;
 use super::THREADS;
-use crate::cuda::prim::{Scan, Sort};
+use crate::cuda::primitives::{Scan, Sort};
 use crate::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 
 type Words = Result<Buf<u32>, DeviceError>;
 
 /// The cells of a column with `n` rows that the list names.
-pub(in crate::prim) fn gather(
+pub(in crate::columns) fn gather(
     gpu: &Gpu,
     n: u32,
     dtype: DType,
@@ -28,20 +28,20 @@ pub(in crate::prim) fn gather(
     Ok(out)
 }
 
-pub(in crate::prim) fn iota(gpu: &Gpu, n: u32) -> Words {
+pub(in crate::columns) fn iota(gpu: &Gpu, n: u32) -> Words {
     let mut out = gpu.alloc("rows", n as usize)?;
     kernels::col_iota(gpu, Grid::cover(gpu, n as usize, THREADS), n, 0, out.view_mut())?;
     Ok(out)
 }
 
-pub(in crate::prim) fn scan(gpu: &Gpu, input: View<'_, u32>) -> Words {
+pub(in crate::columns) fn scan(gpu: &Gpu, input: View<'_, u32>) -> Words {
     let mut out = gpu.alloc("prefix sums", input.len() + 1)?;
     Scan::new(gpu, input.len())?.exclusive(input, out.view_mut())?;
     Ok(out)
 }
 
 /// Copies of the keys and the values, sorted.
-pub(in crate::prim) fn sort(
+pub(in crate::columns) fn sort(
     gpu: &Gpu,
     keys: View<'_, u32>,
     values: View<'_, u32>,
@@ -57,7 +57,7 @@ pub(in crate::prim) fn sort(
 }
 
 /// The listed rows in the order of their cells in a column with `n` rows.
-pub(in crate::prim) fn order(
+pub(in crate::columns) fn order(
     gpu: &Gpu,
     n: u32,
     dtype: DType,
@@ -83,7 +83,7 @@ pub(in crate::prim) fn order(
 }
 
 /// One list after the other.
-pub(in crate::prim) fn concatenate(gpu: &Gpu, lists: &[View<'_, u32>]) -> Words {
+pub(in crate::columns) fn concatenate(gpu: &Gpu, lists: &[View<'_, u32>]) -> Words {
     let mut out = gpu.alloc("rows", lists.iter().map(View::len).sum())?;
     let mut at = 0;
     for list in lists {

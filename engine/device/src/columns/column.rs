@@ -1,7 +1,7 @@
 //! Columns: their dtypes, cells and validity, and the way to a device and back.
 
 use super::store::{GpuWords, HostWords, Store};
-use super::{Device, Mask, PrimError};
+use super::{ColumnOpError, Device, Mask};
 use crate::cuda::{Buf, View};
 
 /// The dtypes of columns on a device. Text is a [`DType::Codes`] column over a dictionary on the
@@ -190,12 +190,14 @@ impl DeviceColumn {
     /// The same cells with other nulls.
     ///
     /// # Errors
-    /// [`PrimError::Rows`] when the mask has another number of rows.
-    pub fn with_valid(self, valid: Option<Mask>) -> Result<Self, PrimError> {
+    /// [`ColumnOpError::Rows`] when the mask has another number of rows.
+    pub fn with_valid(self, valid: Option<Mask>) -> Result<Self, ColumnOpError> {
         match &valid {
-            Some(mask) if mask.rows != self.rows => {
-                Err(PrimError::Rows { primitive: "with_valid", got: mask.rows, need: self.rows })
-            }
+            Some(mask) if mask.rows != self.rows => Err(ColumnOpError::Rows {
+                primitive: "with_valid",
+                got: mask.rows,
+                need: self.rows,
+            }),
             _ => Ok(Self { valid, ..self }),
         }
     }
@@ -207,13 +209,13 @@ impl Device {
     /// Cost: the bytes over the bus (on the CPU a copy); reserves them first.
     ///
     /// # Errors
-    /// [`PrimError::HostMemory`] or [`PrimError::Device`] for memory; [`PrimError::Rows`] when
-    /// `valid` is too short; [`PrimError::Limit`] from 2^32 rows on.
+    /// [`ColumnOpError::HostMemory`] or [`ColumnOpError::Device`] for memory; [`ColumnOpError::Rows`] when
+    /// `valid` is too short; [`ColumnOpError::Limit`] from 2^32 rows on.
     pub fn upload(
         &self,
         cells: Cells<'_>,
         valid: Option<&[u32]>,
-    ) -> Result<DeviceColumn, PrimError> {
+    ) -> Result<DeviceColumn, ColumnOpError> {
         let rows = cells.rows();
         super::check_rows("upload", rows)?;
         let (dtype, cells) = match cells {
@@ -229,7 +231,7 @@ impl Device {
         Ok(DeviceColumn { dtype, rows, cells, valid })
     }
 
-    fn store<T: bytemuck::Pod>(&self, cells: &[T]) -> Result<Store, PrimError> {
+    fn store<T: bytemuck::Pod>(&self, cells: &[T]) -> Result<Store, ColumnOpError> {
         Ok(match self {
             Self::Cpu(cpu) => HostWords::copy(&cpu.budget, cells)?.into(),
             Self::Cuda(gpu) => {
@@ -245,11 +247,11 @@ impl Device {
     /// Cost: waits for the device; the bytes over the bus.
     ///
     /// # Errors
-    /// [`PrimError::Device`], [`PrimError::Elsewhere`].
+    /// [`ColumnOpError::Device`], [`ColumnOpError::Elsewhere`].
     pub fn download(
         &self,
         column: &DeviceColumn,
-    ) -> Result<(HostCells, Option<Vec<u32>>), PrimError> {
+    ) -> Result<(HostCells, Option<Vec<u32>>), ColumnOpError> {
         let cells = &column.cells;
         let cells = match column.dtype {
             DType::I64 => HostCells::I64(self.fetch(cells)?),
@@ -264,11 +266,11 @@ impl Device {
         Ok((cells, valid))
     }
 
-    pub(super) fn fetch<T: bytemuck::Pod>(&self, store: &Store) -> Result<Vec<T>, PrimError> {
+    pub(super) fn fetch<T: bytemuck::Pod>(&self, store: &Store) -> Result<Vec<T>, ColumnOpError> {
         match (self, store) {
             (Self::Cpu(_), Store::Host(words)) => Ok(words.cells().to_vec()),
             (Self::Cuda(gpu), Store::Cuda(words)) => Ok(gpu.read(words.words().cast())?),
-            _ => Err(PrimError::Elsewhere { primitive: "download" }),
+            _ => Err(ColumnOpError::Elsewhere { primitive: "download" }),
         }
     }
 }

@@ -9,14 +9,14 @@ const GROUP: usize = 1024;
 
 /// Cells and validity of a column.
 #[derive(Clone, Copy)]
-pub(in crate::prim) struct Source<'a> {
+pub(in crate::columns) struct Source<'a> {
     pub cells: View<'a, u32>,
     pub valid: Option<View<'a, u32>>,
 }
 
 /// The rows for which the program's result is true. Every source has as many cells as there are
 /// rows.
-pub(in crate::prim) fn run(
+pub(in crate::columns) fn run(
     gpu: &Gpu,
     n: u32,
     program: &Program,

@@ -6,7 +6,7 @@ use super::predicate::normalise;
 use super::program::{Node, Program};
 use super::store::HostWords;
 use super::{
-    Device, DeviceColumn, Mask, MaskOp, Predicate, PrimError, check_rows, cpu, gpu, same_rows,
+    ColumnOpError, Device, DeviceColumn, Mask, MaskOp, Predicate, check_rows, cpu, gpu, same_rows,
 };
 
 impl Device {
@@ -19,16 +19,16 @@ impl Device {
     /// group of 1024 passes the first tests of an "and", the columns of the others are not read.
     ///
     /// # Errors
-    /// [`PrimError::Value`] when a value cannot be compared with a column's cells,
-    /// [`PrimError::DType`], [`PrimError::NoColumn`], [`PrimError::Limit`] beyond 64 levels of
-    /// nesting; [`PrimError::Rows`], [`PrimError::Elsewhere`], [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::Value`] when a value cannot be compared with a column's cells,
+    /// [`ColumnOpError::DType`], [`ColumnOpError::NoColumn`], [`ColumnOpError::Limit`] beyond 64 levels of
+    /// nesting; [`ColumnOpError::Rows`], [`ColumnOpError::Elsewhere`], [`ColumnOpError::Cancelled`]; memory.
     pub fn filter(
         &self,
         rows: usize,
         columns: &[&DeviceColumn],
         predicate: &Predicate,
         cancel: &CancelToken,
-    ) -> Result<Mask, PrimError> {
+    ) -> Result<Mask, ColumnOpError> {
         check_rows("filter", rows)?;
         for column in columns {
             same_rows("filter", column.rows, rows)?;
@@ -45,7 +45,7 @@ impl Device {
         nullable: &[bool],
         node: &Node,
         cancel: &CancelToken,
-    ) -> Result<Mask, PrimError> {
+    ) -> Result<Mask, ColumnOpError> {
         cancel.check()?;
         if let Some(program) = Program::compile(node, nullable) {
             return self.filter_program(rows, columns, &program, cancel);
@@ -58,7 +58,7 @@ impl Device {
                 // A single test always fits, unless its list has 2^32 values.
                 let (primitive, what) = ("filter", "the length of a list");
                 let limit = u64::from(u32::MAX);
-                return Err(PrimError::Limit { primitive, what, got: limit + 1, limit });
+                return Err(ColumnOpError::Limit { primitive, what, got: limit + 1, limit });
             }
         };
         if let [only] = parts.as_slice() {
@@ -79,8 +79,8 @@ impl Device {
         columns: &[&DeviceColumn],
         program: &Program,
         cancel: &CancelToken,
-    ) -> Result<Mask, PrimError> {
-        let elsewhere = PrimError::Elsewhere { primitive: "filter" };
+    ) -> Result<Mask, ColumnOpError> {
+        let elsewhere = ColumnOpError::Elsewhere { primitive: "filter" };
         let read = program.columns.iter().map(|c| columns[*c]);
         let bits = match self {
             Self::Cpu(c) => {

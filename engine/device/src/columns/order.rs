@@ -7,7 +7,7 @@ use super::gather::listed_rows;
 use super::reduce::Select;
 use super::store::{HostWords, Store};
 use super::{
-    Cpu, DType, Device, DeviceColumn, Mask, MaskOp, Predicate, PrimError, cpu, gpu, same_rows,
+    ColumnOpError, Cpu, DType, Device, DeviceColumn, Mask, MaskOp, Predicate, cpu, gpu, same_rows,
 };
 
 impl Device {
@@ -15,12 +15,12 @@ impl Device {
     /// modulo 2^32, and the last of the n + 1 values is the total. Cost: 12 n bytes.
     ///
     /// # Errors
-    /// [`PrimError::DType`], [`PrimError::Elsewhere`], [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::DType`], [`ColumnOpError::Elsewhere`], [`ColumnOpError::Cancelled`]; memory.
     pub fn scan(
         &self,
         column: &DeviceColumn,
         cancel: &CancelToken,
-    ) -> Result<DeviceColumn, PrimError> {
+    ) -> Result<DeviceColumn, ColumnOpError> {
         let primitive = "scan";
         listed_rows(primitive, column)?;
         cancel.check()?;
@@ -32,7 +32,7 @@ impl Device {
                 out.into()
             }
             (Self::Cuda(g), Store::Cuda(words)) => gpu::rows::scan(g, words.words())?.into(),
-            _ => return Err(PrimError::Elsewhere { primitive }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive }),
         };
         Ok(DeviceColumn { dtype: DType::U32, rows, cells, valid: None })
     }
@@ -42,15 +42,15 @@ impl Device {
     /// bits; on the CPU one thread's pass for every 8 bits that differ.
     ///
     /// # Errors
-    /// [`PrimError::DType`], [`PrimError::Rows`], [`PrimError::Elsewhere`],
-    /// [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::DType`], [`ColumnOpError::Rows`], [`ColumnOpError::Elsewhere`],
+    /// [`ColumnOpError::Cancelled`]; memory.
     pub fn sort_pairs(
         &self,
         keys: &DeviceColumn,
         values: &DeviceColumn,
         bits: u32,
         cancel: &CancelToken,
-    ) -> Result<(DeviceColumn, DeviceColumn), PrimError> {
+    ) -> Result<(DeviceColumn, DeviceColumn), ColumnOpError> {
         let primitive = "sort_pairs";
         listed_rows(primitive, keys)?;
         listed_rows(primitive, values)?;
@@ -66,7 +66,7 @@ impl Device {
                 let (k, v) = gpu::rows::sort(g, k.words(), v.words(), bits)?;
                 (k.into(), v.into())
             }
-            _ => return Err(PrimError::Elsewhere { primitive }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive }),
         };
         let column =
             |cells| DeviceColumn { dtype: DType::U32, rows: keys.rows, cells, valid: None };
@@ -80,14 +80,14 @@ impl Device {
     /// Cost: waits; one gather of the cells, and a sort of 4 passes (8 for cells of 8 bytes).
     ///
     /// # Errors
-    /// [`PrimError::Rows`], [`PrimError::Elsewhere`], [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::Rows`], [`ColumnOpError::Elsewhere`], [`ColumnOpError::Cancelled`]; memory.
     pub fn order(
         &self,
         column: &DeviceColumn,
         descending: bool,
         mask: Option<&Mask>,
         cancel: &CancelToken,
-    ) -> Result<DeviceColumn, PrimError> {
+    ) -> Result<DeviceColumn, ColumnOpError> {
         // Also checks that all operands live here.
         let usable = match self.select("order", column, mask)? {
             Select::All => None,
@@ -123,8 +123,8 @@ impl Device {
         descending: bool,
         rows: DeviceColumn,
         cancel: &CancelToken,
-    ) -> Result<DeviceColumn, PrimError> {
-        let elsewhere = PrimError::Elsewhere { primitive: "order" };
+    ) -> Result<DeviceColumn, ColumnOpError> {
+        let elsewhere = ColumnOpError::Elsewhere { primitive: "order" };
         let len = rows.rows;
         let cells: Store = match (self, &column.cells, rows.cells) {
             (Self::Cpu(c), Store::Host(words), Store::Host(list)) => {
@@ -150,7 +150,7 @@ impl Device {
         Ok(DeviceColumn { dtype: DType::U32, rows: len, cells, valid: None })
     }
 
-    fn joined(&self, a: &DeviceColumn, b: &DeviceColumn) -> Result<DeviceColumn, PrimError> {
+    fn joined(&self, a: &DeviceColumn, b: &DeviceColumn) -> Result<DeviceColumn, ColumnOpError> {
         let rows = a.rows + b.rows;
         let cells = match (self, &a.cells, &b.cells) {
             (Self::Cpu(c), Store::Host(x), Store::Host(y)) => {
@@ -163,7 +163,7 @@ impl Device {
             (Self::Cuda(g), Store::Cuda(x), Store::Cuda(y)) => {
                 gpu::rows::concatenate(g, &[x.words(), y.words()])?.into()
             }
-            _ => return Err(PrimError::Elsewhere { primitive: "order" }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive: "order" }),
         };
         Ok(DeviceColumn { dtype: DType::U32, rows, cells, valid: None })
     }
@@ -199,7 +199,7 @@ fn sort_on_cpu<K: Pod + Into<u64> + Send + Sync>(
     pairs: impl Iterator<Item = (K, u32)>,
     bits: u32,
     cancel: &CancelToken,
-) -> Result<Sorted<K>, PrimError> {
+) -> Result<Sorted<K>, ColumnOpError> {
     let paid = cpu.budget.try_reserve((2 * size_of::<(K, u32)>() * len) as u64)?;
     let pairs: Vec<(K, u32)> = pairs.collect();
     let pairs = cpu.pool.install(|| cpu::rows::sort(pairs, bits, cancel))?;
@@ -213,13 +213,13 @@ struct Sorted<K> {
 }
 
 impl<K: Pod> Sorted<K> {
-    fn keys(&self, cpu: &Cpu) -> Result<HostWords, PrimError> {
+    fn keys(&self, cpu: &Cpu) -> Result<HostWords, ColumnOpError> {
         let mut out = HostWords::zeros(&cpu.budget, size_of::<K>() / 4 * self.pairs.len())?;
         out.cells_mut().iter_mut().zip(&self.pairs).for_each(|(to, pair)| *to = pair.0);
         Ok(out)
     }
 
-    fn values(&self, cpu: &Cpu) -> Result<HostWords, PrimError> {
+    fn values(&self, cpu: &Cpu) -> Result<HostWords, ColumnOpError> {
         let mut out = HostWords::zeros(&cpu.budget, self.pairs.len())?;
         out.cells_mut().iter_mut().zip(&self.pairs).for_each(|(to, pair)| *to = pair.1);
         Ok(out)

@@ -266,16 +266,16 @@ fn values_of_another_kind_and_missing_columns_are_named() {
         [(0, Value::Bool(true)), (3, Value::Code(1)), (5, Value::Int(1)), (6, Value::Int(1))]
     {
         let e = fails(Predicate::compare(column, Compare::Eq, value));
-        assert!(matches!(e, PrimError::Value { .. }), "{e}");
+        assert!(matches!(e, ColumnOpError::Value { .. }), "{e}");
         assert_eq!((e.code(), e.slug()), (Code::InvalidArgument, "value-not-comparable"));
     }
-    assert!(matches!(fails(Predicate::IsNull { column: 7 }), PrimError::NoColumn { .. }));
+    assert!(matches!(fails(Predicate::IsNull { column: 7 }), ColumnOpError::NoColumn { .. }));
     let lookup = Lookup::new(3, |_| true);
-    assert!(matches!(fails(Predicate::Codes { column: 0, lookup }), PrimError::DType { .. }));
+    assert!(matches!(fails(Predicate::Codes { column: 0, lookup }), ColumnOpError::DType { .. }));
     let deep = (0..70).fold(Predicate::And(vec![]), |p, _| Predicate::Not(Box::new(p)));
-    assert!(matches!(fails(deep), PrimError::Limit { .. }));
+    assert!(matches!(fails(deep), ColumnOpError::Limit { .. }));
     let other = on.filter(41, &refs, &Predicate::And(vec![]), &CancelToken::new());
-    assert!(matches!(other, Err(PrimError::Rows { got: 40, need: 41, .. })));
+    assert!(matches!(other, Err(ColumnOpError::Rows { got: 40, need: 41, .. })));
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn segments_group_by_sums_and_ends() {
     let HostCells::F64(low) = on.download(&least).unwrap().0 else { panic!("f64") };
     assert!(low[0] == 0.5 && low[1].is_nan() && low[2] == 2.0);
     let none = on.upload(Cells::U32(&[]), None).unwrap();
-    assert!(matches!(on.segment_sum(&none, &floats, None, &go), Err(PrimError::Rows { .. })));
+    assert!(matches!(on.segment_sum(&none, &floats, None, &go), Err(ColumnOpError::Rows { .. })));
 }
 
 #[test]
@@ -397,11 +397,11 @@ fn histograms_count_both_ends_and_nothing_outside() {
     assert_eq!(got, [2, 2]);
     for (ends, bins) in [((0.0, 1.0), 0), ((1.0, 0.0), 3), ((0.0, f64::INFINITY), 3)] {
         let e = on.histogram_range(&column, ends, bins, None, &go).unwrap_err();
-        assert!(matches!(e, PrimError::Bins { .. }), "{e}");
+        assert!(matches!(e, ColumnOpError::Bins { .. }), "{e}");
     }
     let codes = on.upload(Cells::Codes(&[2, 0, 2, 9]), Some(&[0b1110])).unwrap();
     assert_eq!(on.histogram_codes(&codes, 3, None, &go).unwrap(), [1, 0, 1]);
-    assert!(matches!(on.histogram_codes(&column, 3, None, &go), Err(PrimError::DType { .. })));
+    assert!(matches!(on.histogram_codes(&column, 3, None, &go), Err(ColumnOpError::DType { .. })));
 }
 
 #[test]
@@ -441,8 +441,8 @@ fn a_cancelled_token_stops_the_work() {
     let (columns, _) = table(1, 100, &on);
     let refs: Vec<&DeviceColumn> = columns.iter().collect();
     let filtered = on.filter(100, &refs, &Predicate::IsNull { column: 0 }, &stop);
-    assert!(matches!(filtered, Err(PrimError::Cancelled(_))));
-    assert!(matches!(on.reduce(&columns[0], None, &stop), Err(PrimError::Cancelled(_))));
+    assert!(matches!(filtered, Err(ColumnOpError::Cancelled(_))));
+    assert!(matches!(on.reduce(&columns[0], None, &stop), Err(ColumnOpError::Cancelled(_))));
     let mask = on.mask_filled(100, true).unwrap();
-    assert!(matches!(on.compact(&mask, &stop), Err(PrimError::Cancelled(_))));
+    assert!(matches!(on.compact(&mask, &stop), Err(ColumnOpError::Cancelled(_))));
 }

@@ -8,7 +8,7 @@ use super::gpu::reduce::Segments;
 use super::reduce::{Seen, Select, with_cells};
 use super::store::{GpuWords, HostWords, Store};
 use super::{
-    Compare, DType, Device, DeviceColumn, Mask, Predicate, PrimError, Value, check_rows, cpu,
+    ColumnOpError, Compare, DType, Device, DeviceColumn, Mask, Predicate, Value, check_rows, cpu,
 };
 
 const SUMS: &str = "segment_sum";
@@ -30,15 +30,15 @@ impl Device {
     /// GPU one warp at most works on a segment, so one very long segment bounds the time.
     ///
     /// # Errors
-    /// [`PrimError::DType`], [`PrimError::Rows`], [`PrimError::Elsewhere`],
-    /// [`PrimError::Cancelled`]; memory.
+    /// [`ColumnOpError::DType`], [`ColumnOpError::Rows`], [`ColumnOpError::Elsewhere`],
+    /// [`ColumnOpError::Cancelled`]; memory.
     pub fn segment_sum(
         &self,
         offsets: &DeviceColumn,
         column: &DeviceColumn,
         mask: Option<&Mask>,
         cancel: &CancelToken,
-    ) -> Result<DeviceColumn, PrimError> {
+    ) -> Result<DeviceColumn, ColumnOpError> {
         let segments = check(SUMS, offsets, column)?;
         let select = self.select(SUMS, column, mask)?;
         cancel.check()?;
@@ -65,7 +65,7 @@ impl Device {
                 let sums = on_gpu(offsets, words, column, &select).sums(g)?;
                 Store::Cuda(GpuWords::U64(sums))
             }
-            _ => return Err(PrimError::Elsewhere { primitive: SUMS }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive: SUMS }),
         };
         Ok(DeviceColumn { dtype: widened(column.dtype), rows: segments, cells, valid: None })
     }
@@ -83,7 +83,7 @@ impl Device {
         column: &DeviceColumn,
         mask: Option<&Mask>,
         cancel: &CancelToken,
-    ) -> Result<(DeviceColumn, DeviceColumn), PrimError> {
+    ) -> Result<(DeviceColumn, DeviceColumn), ColumnOpError> {
         let segments = check(ENDS, offsets, column)?;
         let select = self.select(ENDS, column, mask)?;
         cancel.check()?;
@@ -106,7 +106,7 @@ impl Device {
                                     cpu::reduce::segment(offsets, r, cells, select, see, empty);
                                 (*l, *h) = seen.end_bits();
                             }
-                            Ok::<_, PrimError>(())
+                            Ok::<_, ColumnOpError>(())
                         })
                     })
                 })?;
@@ -116,7 +116,7 @@ impl Device {
                 let (least, most) = on_gpu(offsets, words, column, &select).ends(g)?;
                 (Store::Cuda(GpuWords::U64(least)), Store::Cuda(GpuWords::U64(most)))
             }
-            _ => return Err(PrimError::Elsewhere { primitive: ENDS }),
+            _ => return Err(ColumnOpError::Elsewhere { primitive: ENDS }),
         };
         let column_of = |cells| DeviceColumn {
             dtype: widened(column.dtype),
@@ -133,7 +133,7 @@ impl Device {
         least: DeviceColumn,
         most: DeviceColumn,
         cancel: &CancelToken,
-    ) -> Result<(DeviceColumn, DeviceColumn), PrimError> {
+    ) -> Result<(DeviceColumn, DeviceColumn), ColumnOpError> {
         if least.dtype == DType::F64 {
             return Ok((least, most));
         }
@@ -152,14 +152,14 @@ fn check(
     primitive: &'static str,
     offsets: &DeviceColumn,
     column: &DeviceColumn,
-) -> Result<usize, PrimError> {
+) -> Result<usize, ColumnOpError> {
     super::gather::listed_rows(primitive, offsets)?;
     check_rows(primitive, offsets.rows)?;
     if matches!(column.dtype, DType::Bool | DType::Codes) {
         let remedy = "use a numeric column";
-        return Err(PrimError::DType { primitive, dtype: column.dtype, remedy });
+        return Err(ColumnOpError::DType { primitive, dtype: column.dtype, remedy });
     }
-    offsets.rows.checked_sub(1).ok_or(PrimError::Rows { primitive, got: 0, need: 1 })
+    offsets.rows.checked_sub(1).ok_or(ColumnOpError::Rows { primitive, got: 0, need: 1 })
 }
 
 fn on_gpu<'a>(

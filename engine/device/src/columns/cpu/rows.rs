@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{CHUNK, CHUNK_WORDS, fill};
 
 /// `out[i] = cells[rows[i]]`, zero for a row that does not exist.
-pub(in crate::prim) fn gather<T: Pod + Send + Sync>(
+pub(in crate::columns) fn gather<T: Pod + Send + Sync>(
     rows: &[u32],
     cells: &[T],
     out: &mut [T],
@@ -21,7 +21,7 @@ pub(in crate::prim) fn gather<T: Pod + Send + Sync>(
 }
 
 /// Bit i of `out` = bit `rows[i]` of a mask of `n` rows, zero for a row that does not exist.
-pub(in crate::prim) fn gather_bits(
+pub(in crate::columns) fn gather_bits(
     rows: &[u32],
     n: usize,
     words: &[u32],
@@ -41,7 +41,7 @@ pub(in crate::prim) fn gather_bits(
 }
 
 /// `out[i] = input[0] + .. + input[i - 1]` modulo 2^32; `out` has one value more than `input`.
-pub(in crate::prim) fn scan(
+pub(in crate::columns) fn scan(
     input: &[u32],
     out: &mut [u32],
     cancel: &CancelToken,
@@ -73,7 +73,7 @@ const FEW: usize = 512;
 /// Pairs sorted by the low `bits` bits of their keys, least significant byte first; equal ones keep
 /// their order. A byte that is the same in all keys costs only its count. Each pass is one thread's
 /// work; the token is looked at before it.
-pub(in crate::prim) fn sort<K: Pod + Into<u64> + Send + Sync>(
+pub(in crate::columns) fn sort<K: Pod + Into<u64> + Send + Sync>(
     mut pairs: Vec<(K, u32)>,
     bits: u32,
     cancel: &CancelToken,

@@ -7,7 +7,7 @@ use crate::cuda::DeviceError;
 
 /// Why a primitive gave no result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum PrimError {
+pub enum ColumnOpError {
     /// The GPU's answer.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -87,7 +87,7 @@ pub enum PrimError {
     },
 }
 
-impl Coded for PrimError {
+impl Coded for ColumnOpError {
     fn code(&self) -> Code {
         match self {
             Self::Device(e) => e.code(),

@@ -3,7 +3,7 @@
 use super::super::DType;
 use super::super::reduce::Seen;
 use super::THREADS;
-use crate::cuda::prim::parts;
+use crate::cuda::primitives::parts;
 use crate::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 
 type Select<'a> = Option<View<'a, u32>>;
@@ -13,7 +13,7 @@ fn selection<'a>(select: Select<'a>, anything: View<'a, u32>) -> (u32, View<'a, 
     (u32::from(select.is_some()), select.unwrap_or(anything))
 }
 
-pub(in crate::prim) fn seen(
+pub(in crate::columns) fn seen(
     gpu: &Gpu,
     rows: usize,
     dtype: DType,
@@ -49,7 +49,7 @@ pub(in crate::prim) fn seen(
     }))
 }
 
-pub(in crate::prim) fn histogram_codes(
+pub(in crate::columns) fn histogram_codes(
     gpu: &Gpu,
     bins: u32,
     codes: View<'_, u32>,
@@ -65,7 +65,7 @@ pub(in crate::prim) fn histogram_codes(
 
 /// Equal bins over a range of a column's values.
 #[derive(Clone, Copy)]
-pub(in crate::prim) struct Bins {
+pub(in crate::columns) struct Bins {
     pub count: u32,
     pub low: f64,
     pub high: f64,
@@ -73,7 +73,7 @@ pub(in crate::prim) struct Bins {
     pub scale: f64,
 }
 
-pub(in crate::prim) fn histogram_range(
+pub(in crate::columns) fn histogram_range(
     gpu: &Gpu,
     rows: usize,
     dtype: DType,
@@ -114,7 +114,7 @@ fn lanes(rows: usize, cells: usize) -> u32 {
     mean.next_power_of_two() as u32
 }
 
-pub(in crate::prim) struct Segments<'a> {
+pub(in crate::columns) struct Segments<'a> {
     pub offsets: View<'a, u32>,
     pub dtype: DType,
     /// Number of cells.

@@ -14,19 +14,19 @@ use crate::error::ServiceError;
 
 /// Bytes of unread answers by account; those of callers without one count together.
 #[derive(Clone, Default)]
-pub(crate) struct Unread(Arc<Mutex<HashMap<Option<UserId>, u64>>>);
+pub(crate) struct AnswerBudget(Arc<Mutex<HashMap<Option<UserId>, u64>>>);
 
 /// The place of an answer among those that are unread; it is left when this is dropped.
-pub(crate) struct Place {
+pub(crate) struct AnswerReservation {
     bytes: u64,
     user: Option<UserId>,
-    unread: Unread,
+    budget: AnswerBudget,
 }
 
 /// A body and its place.
 struct Held {
     body: Bytes,
-    _place: Place,
+    _place: AnswerReservation,
 }
 
 impl AsRef<[u8]> for Held {
@@ -35,9 +35,9 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-impl Drop for Place {
+impl Drop for AnswerReservation {
     fn drop(&mut self) {
-        let mut held = self.unread.0.lock();
+        let mut held = self.budget.0.lock();
         if let Some(bytes) = held.get_mut(&self.user) {
             *bytes = bytes.saturating_sub(self.bytes);
             if *bytes == 0 {
@@ -47,7 +47,7 @@ impl Drop for Place {
     }
 }
 
-impl Unread {
+impl AnswerBudget {
     /// Refuses an account whose unread answers have reached `limit` bytes already.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Unread {
     /// The same body, counted until it is dropped.
     ///
     /// # Errors
-    /// As [`Unread::enter`].
+    /// As [`AnswerBudget::enter`].
     pub(crate) fn hold(
         &self,
         user: Option<UserId>,
@@ -80,7 +80,7 @@ impl Unread {
         user: Option<UserId>,
         bytes: u64,
         limit: u64,
-    ) -> Result<Place, ServiceError> {
+    ) -> Result<AnswerReservation, ServiceError> {
         let mut all = self.0.lock();
         let held = all.entry(user).or_default();
         let together = held.saturating_add(bytes);
@@ -89,7 +89,7 @@ impl Unread {
         }
         *held = together;
         drop(all);
-        Ok(Place { bytes, user, unread: self.clone() })
+        Ok(AnswerReservation { bytes, user, budget: self.clone() })
     }
 }
 
@@ -106,22 +106,22 @@ mod tests {
 
     #[test]
     fn unread_answers_of_an_account_have_a_limit_and_others_have_their_own() {
-        let unread = Unread::default();
+        let budget = AnswerBudget::default();
         let (alice, bob) = (Some(UserId(1)), Some(UserId(2)));
         let body = |n: usize| Bytes::from(vec![7; n]);
-        let first = unread.hold(alice, body(60), 100).unwrap();
+        let first = budget.hold(alice, body(60), 100).unwrap();
         assert_eq!(first.len(), 60);
-        assert_eq!(unread.hold(alice, body(60), 100).unwrap_err().slug(), "busy");
-        unread.hold(bob, body(60), 100).unwrap();
-        let second = unread.hold(alice, body(40), 100).unwrap();
-        assert!(unread.check(alice, 100).is_err() && unread.check(bob, 100).is_ok());
+        assert_eq!(budget.hold(alice, body(60), 100).unwrap_err().slug(), "busy");
+        budget.hold(bob, body(60), 100).unwrap();
+        let second = budget.hold(alice, body(40), 100).unwrap();
+        assert!(budget.check(alice, 100).is_err() && budget.check(bob, 100).is_ok());
         drop(first);
-        assert!(unread.check(alice, 100).is_ok());
+        assert!(budget.check(alice, 100).is_ok());
         drop(second);
-        assert!(unread.0.lock().is_empty());
+        assert!(budget.0.lock().is_empty());
         // One that is larger than the limit is held while there is no other.
-        let large = unread.hold(alice, body(300), 100).unwrap();
-        assert!(unread.hold(alice, body(1), 100).is_err());
+        let large = budget.hold(alice, body(300), 100).unwrap();
+        assert!(budget.hold(alice, body(1), 100).is_err());
         drop(large);
     }
 }
