@@ -1,7 +1,7 @@
 //! Where an algorithm runs: on the GPU where there is one that suffices, else on the CPU.
 //!
 //! Every caller comes through [`run`]: a dataset's `compute`, GFQL calls, Cypher procedures, the command line. A caller
-//! that has a GPU hands over an [`Accelerator`]; the specification says whether the algorithm has a form for it. A GPU
+//! that has a GPU hands over an [`Accelerator`]; [`forms`] lists the algorithms that have a form for it. A GPU
 //! that fails costs a line in the log, and the CPU gives the answer.
 
 use std::sync::Arc;
@@ -9,77 +9,11 @@ use std::sync::Arc;
 use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_graph::Topology;
 
-use crate::gpu::GpuGraph;
+use crate::accelerator::{Accelerator, Prepared, Work};
+use crate::gpu::forms;
+use crate::gpu_graph::GpuGraph;
+use crate::place::Place;
 use crate::{AlgoError, AlgorithmSpec, Input, Output, ParamValues, vertex_set};
-
-/// What runs on a GPU over the copy of a graph that lies there. It may run again after one that lacked memory.
-pub type Work<'a> = dyn FnMut(&Gpu, &GpuGraph) -> Result<Output, AlgoError> + 'a;
-
-/// A GPU that can be used, with the graphs that it keeps. Who calls an algorithm has it.
-pub trait Accelerator: Send + Sync + std::fmt::Debug {
-    /// The name of the device, for answers.
-    fn name(&self) -> String;
-
-    /// Graphs with fewer edges are cheaper on the CPU.
-    fn edges_min(&self) -> u32;
-
-    /// Bytes of device memory that graphs and algorithms may take together.
-    fn memory_bytes(&self) -> u64;
-
-    /// Runs `work` over the copy of `topology`, which is made if it is not there.
-    ///
-    /// # Errors
-    /// Those of `work`, and [`AlgoError::Device`].
-    fn run(&self, topology: &Arc<Topology>, work: &mut Work<'_>) -> Result<Output, AlgoError>;
-
-    /// An algorithm failed on the device and runs on the CPU: for the log.
-    fn failed(&self, algorithm: &'static str, error: &AlgoError);
-}
-
-/// An algorithm with its parameters, ready to run on a GPU.
-pub struct DeviceJob<'a> {
-    /// The graph as the library of the request sees it.
-    pub topology: Arc<Topology>,
-    /// Bytes of device memory at most, besides the graph's own.
-    pub bytes: u64,
-    /// What runs.
-    pub work: Box<Work<'a>>,
-}
-
-/// What the form of an algorithm for the GPU makes of a request.
-pub enum Prepared<'a> {
-    /// It can run.
-    Job(DeviceJob<'a>),
-    /// It cannot, and why; the CPU can.
-    Declined(&'static str),
-}
-
-/// The form of an algorithm for the GPU.
-pub type DeviceForm = for<'a> fn(&'a Input<'a>, &'a ParamValues) -> Result<Prepared<'a>, AlgoError>;
-
-/// Where an answer was computed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Place {
-    /// On the CPU, where there is no GPU.
-    #[default]
-    Cpu,
-    /// On the CPU although there is a GPU, and why.
-    CpuBecause(String),
-    /// On the GPU of this name.
-    Gpu(String),
-}
-
-impl Place {
-    /// What an answer says of it; nothing where there is no choice.
-    #[must_use]
-    pub fn describe(&self, algorithm: &str) -> Option<String> {
-        match self {
-            Self::Cpu => None,
-            Self::CpuBecause(why) => Some(format!("{algorithm} was computed on the CPU: {why}")),
-            Self::Gpu(name) => Some(format!("{algorithm} was computed on the GPU ({name})")),
-        }
-    }
-}
 
 /// Runs `spec`, on the GPU where that is possible and pays, else on the current rayon pool.
 ///
@@ -142,7 +76,9 @@ fn on_device(
     input: &Input<'_>,
     params: &ParamValues,
 ) -> Result<Result<Output, String>, AlgoError> {
-    let Some(form) = spec.device else { return Ok(Err("it has no form for the GPU".to_owned())) };
+    let Some(form) = forms::of(spec.id) else {
+        return Ok(Err("it has no form for the GPU".to_owned()));
+    };
     let (edges, least) = (input.topology.num_edges(), device.edges_min());
     if edges < least {
         let why = format!("the graph has {edges} edges, fewer than the {least} of --gpu-edges-min");

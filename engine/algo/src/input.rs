@@ -7,7 +7,7 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use serde_json::Value;
 
-use crate::dispatch::Accelerator;
+use crate::accelerator::Accelerator;
 use crate::spec::Dtype;
 use crate::view::{Copies, GraphView, KeptView, Loops, Shape};
 use crate::{AlgoError, AlgorithmSpec, ParamValues, start, util};

@@ -6,7 +6,7 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::AlgoError;
-use crate::centrality::power::{each, sum};
+use crate::power::{each, sum};
 
 /// Vectors of the basis at most, and at least.
 const BASIS: (usize, usize) = (32, 6);

@@ -4,9 +4,9 @@
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 
-use crate::centrality::power::{each, gather, sum};
 use crate::centrality::{betweenness_spec, closeness, hits};
 use crate::component::{core_number, cores, strong, weak};
+use crate::power::{each, gather, sum};
 use crate::spec::{
     AlgorithmSpec, Cost, DIRECTED, Dtype, Gives, ParamSpec, extra, ignored, only, output, param,
 };

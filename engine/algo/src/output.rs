@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::{Int64Builder, ListBuilder};
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 
-use crate::dispatch::Place;
+use crate::place::Place;
 
 /// The values of a column: by node index, or by row of the edge table.
 #[derive(Clone, Debug, PartialEq)]

@@ -50,7 +50,7 @@ fn section(page: &mut String, spec: &AlgorithmSpec) {
     if !spec.paper.is_empty() {
         let _ = write!(page, " Source: {}. Cost: {}.", spec.paper, spec.cost.describe());
     }
-    if spec.device.is_some() {
+    if crate::gpu::forms::of(spec.id).is_some() {
         page.push_str(" Large graphs are computed on the GPU where there is one.");
     }
     page.push('\n');

@@ -1,6 +1,6 @@
 //! The shape of an entry of the registry, and of what it takes and gives.
 
-use crate::dispatch::{DeviceForm, Place};
+use crate::place::Place;
 use crate::{AlgoError, Input, Output, ParamValues};
 
 /// What an algorithm makes.
@@ -218,8 +218,6 @@ pub struct AlgorithmSpec {
     pub paper: &'static str,
     /// How its work grows.
     pub cost: Cost,
-    /// How it runs on the GPU, where it can.
-    pub device: Option<DeviceForm>,
     /// Runs it on the CPU.
     pub run: fn(&Input<'_>, &ParamValues) -> Result<Output, AlgoError>,
 }
@@ -239,7 +237,6 @@ impl AlgorithmSpec {
         doc: "",
         paper: "",
         cost: Cost::Linear,
-        device: None,
         run: |_, _| {
             let (columns, edges) = (Vec::new(), Vec::new());
             Ok(Output { columns, edges, graph: None, iterations: None, place: Place::Cpu })

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::weighted_graph::Weight;
+use crate::weight::Weight;
 
 /// Sums by label, cleared in the time it took to fill them.
 #[derive(Default)]

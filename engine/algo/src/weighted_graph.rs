@@ -1,13 +1,14 @@
 //! An undirected weighted graph in compressed form, and its contraction: what Louvain and the multilevel
 //! start share. Weights are whole numbers, so that sums are exact in any order.
 
-use std::ops::{AddAssign, Range, SubAssign};
+use std::ops::Range;
 
 use graphlume_graph::Topology;
 use rayon::prelude::*;
 
 use crate::tally::Tallies;
 use crate::util::prefetch;
+use crate::weight::Weight;
 
 /// The sum of all weights stays below this, so that it is exact as an `f64` too.
 const TOTAL_MAX: f64 = (1u64 << 50) as f64;
@@ -291,46 +292,6 @@ impl WeightedGraph {
             })
             .collect();
         join(parts, groups, wrap)
-    }
-}
-
-/// A sum of weights: `u32` where the total fits, else `u64`.
-pub(crate) trait Weight:
-    Copy + Default + PartialEq + Send + Sync + AddAssign + SubAssign
-{
-    /// Of a number that fits.
-    fn of(w: u64) -> Self;
-    fn wide(self) -> u64;
-    fn float(self) -> f64;
-}
-
-impl Weight for u32 {
-    #[inline]
-    fn of(w: u64) -> Self {
-        w as Self
-    }
-    #[inline]
-    fn float(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline]
-    fn wide(self) -> u64 {
-        u64::from(self)
-    }
-}
-
-impl Weight for u64 {
-    #[inline]
-    fn of(w: u64) -> Self {
-        w
-    }
-    #[inline]
-    fn float(self) -> f64 {
-        self as f64
-    }
-    #[inline]
-    fn wide(self) -> u64 {
-        self
     }
 }
 

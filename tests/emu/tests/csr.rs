@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use graphlume_algo::gpu::GpuGraph;
-use graphlume_algo::gpu::graph::{Both, BothOptions};
+use graphlume_algo::gpu_graph::{Both, BothOptions};
 use graphlume_device::cuda::{Gpu, Grid, View, kernels};
 use graphlume_emu::{Zoo, gpu_test};
 use graphlume_graph::Topology;

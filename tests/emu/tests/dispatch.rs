@@ -3,13 +3,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use graphlume_algo::dispatch::{OneGraph, Place, Work};
-use graphlume_algo::gpu::GpuGraph;
+use graphlume_algo::dispatch::OneGraph;
+use graphlume_algo::gpu::{GpuGraph, forms};
 use graphlume_algo::input::Unnamed;
 use graphlume_algo::{
     ALGORITHMS, Accelerator, AlgoError, AlgorithmSpec, Input, Kind, Output, ParamValues, Values,
     run,
 };
+use graphlume_algo::{Place, Work};
 use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_emu::emulator::{self, Times};
 use graphlume_emu::{Zoo, fault_test, gpu_test};
@@ -197,7 +198,8 @@ fn what_the_device_does_not_take_is_answered_by_the_cpu_with_the_reason() {
             Place::CpuBecause(why) => why,
             other => panic!("{other:?}"),
         };
-        let formless = ALGORITHMS.iter().filter(|s| s.kind == Kind::Compute && s.device.is_none());
+        let formless =
+            ALGORITHMS.iter().filter(|s| s.kind == Kind::Compute && forms::of(s.id).is_none());
         let core = formless.copied().find(|s| s.id == "core_number").unwrap();
         assert_eq!(reason(core, &[], &device), "it has no form for the GPU");
         let components = find("cugraph", "connected_components");

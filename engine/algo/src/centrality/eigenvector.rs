@@ -3,9 +3,9 @@
 
 use graphlume_types::CancelToken;
 
-use super::power::{each, gather, largest, sum};
 use crate::input::Sign;
 use crate::lanczos::dominant;
+use crate::power::{each, gather, largest, sum};
 use crate::spec::{
     AlgorithmSpec, Cost, DIRECTED, Dtype, WEIGHTS, ignored, igraph, only, output, param,
 };

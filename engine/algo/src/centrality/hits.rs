@@ -3,8 +3,8 @@
 use graphlume_types::CancelToken;
 
 use super::eigenvector;
-use super::power::{each, gather, largest, sum};
 use crate::input::Sign;
+use crate::power::{each, gather, largest, sum};
 use crate::spec::{
     AlgorithmSpec, Cost, DIRECTED, Dtype, WEIGHTS, cugraph, ignored, igraph, only, output, param,
 };

@@ -2,8 +2,8 @@
 
 use graphlume_types::CancelToken;
 
-use super::power::{each, gather, sum};
 use crate::input::Sign;
+use crate::power::{each, gather, sum};
 use crate::spec::{AlgorithmSpec, Cost, DIRECTED, Dtype, cugraph, ignored, output, param};
 use crate::view::GraphView;
 use crate::{AlgoError, Output, Values};

@@ -11,5 +11,4 @@ pub mod hits;
 pub mod katz;
 pub mod pagerank;
 pub mod personalized;
-pub(crate) mod power;
 mod rows;

@@ -305,7 +305,6 @@ pub static CUGRAPH: AlgorithmSpec = AlgorithmSpec {
         Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
     },
     paper: "Brin and Page 1998",
-    device: Some(crate::gpu::forms::pagerank),
     cost: Cost::Iterative,
     ..AlgorithmSpec::BASE
 };
@@ -350,7 +349,6 @@ pub static IGRAPH: AlgorithmSpec = AlgorithmSpec {
         Ok(Output::one("pagerank", ranks).after(done.iterations))
     },
     paper: "Brin and Page 1998",
-    device: Some(crate::gpu::forms::pagerank_igraph),
     cost: Cost::Iterative,
     ..AlgorithmSpec::BASE
 };

@@ -4,8 +4,8 @@
 use graphlume_types::CancelToken;
 
 use super::pagerank;
-use super::power::{each, gather, sum};
 use crate::input::Sign;
+use crate::power::{each, gather, sum};
 use crate::spec::{
     AlgorithmSpec, Cost, DIRECTED, Dtype, WEIGHTS, extra, ignored, only, output, param,
 };

@@ -4,7 +4,6 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 
 use super::{leiden, louvain, searches};
-use crate::gpu::forms;
 use crate::input::Sign;
 use crate::libraries::Seen;
 use crate::spec::{
@@ -50,7 +49,6 @@ pub static LOUVAIN: AlgorithmSpec = AlgorithmSpec {
     },
     paper: "Blondel et al. 2008",
     cost: Cost::Iterative,
-    device: Some(forms::louvain),
     ..AlgorithmSpec::BASE
 };
 
@@ -83,7 +81,6 @@ pub static MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
     },
     paper: "Blondel et al. 2008",
     cost: Cost::Iterative,
-    device: Some(forms::multilevel),
     ..AlgorithmSpec::BASE
 };
 

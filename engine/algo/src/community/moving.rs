@@ -14,7 +14,8 @@ use super::network::Network;
 use super::team::{Copied, Team};
 use crate::AlgoError;
 use crate::tally::{Tallies, Tally};
-use crate::weighted_graph::{CHUNK_ARCS, Weight};
+use crate::weight::Weight;
+use crate::weighted_graph::CHUNK_ARCS;
 
 /// Nodes up to which every batch is a single node.
 pub(crate) const SEQUENTIAL_NODES_MAX: usize = 2_048;

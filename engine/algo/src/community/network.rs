@@ -9,8 +9,9 @@ use rayon::prelude::*;
 use crate::tally::Tallies;
 use crate::util::prefetch;
 use crate::view::GraphView;
+use crate::weight::Weight;
 pub(super) use crate::weighted_graph::members_of;
-use crate::weighted_graph::{Weight, among, by_arcs};
+use crate::weighted_graph::{among, by_arcs};
 
 /// Groups that a contraction looks at before it decides whether to add up edges, and their arcs, at most.
 const SAMPLED_GROUPS: usize = 64;

@@ -156,7 +156,6 @@ pub static CONNECTED: AlgorithmSpec = AlgorithmSpec {
     outputs: &[output("connected_components", Dtype::Int, COMPONENT)],
     doc: "Connected components: nodes that are joined by paths.",
     paper: "Sutton, Ben-Nun and Barak 2018; Tarjan 1972",
-    device: Some(crate::gpu::forms::connected),
     run: |input, p| {
         let strong = p.text("connection").as_deref() == Some("strong");
         let run = if strong { run } else { weak::run };

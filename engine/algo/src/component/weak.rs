@@ -120,7 +120,6 @@ pub static WEAK: AlgorithmSpec = AlgorithmSpec {
         Ok(Output::labels("weakly_connected_components", &run(input.topology, input.cancel)?))
     },
     paper: "Sutton, Ben-Nun and Barak 2018",
-    device: Some(crate::gpu::forms::weak),
     ..AlgorithmSpec::BASE
 };
 

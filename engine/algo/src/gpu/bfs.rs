@@ -4,9 +4,9 @@
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, kernels};
 use graphlume_types::CancelToken;
 
-use super::GpuGraph;
-use super::graph::{THREADS, device_bytes, mask_words, one_wave};
 use crate::AlgoError;
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::{THREADS, device_bytes, mask_words, one_wave};
 use crate::path::bfs::Levels;
 
 /// Levels between two looks from the host.

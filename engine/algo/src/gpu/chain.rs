@@ -3,9 +3,9 @@
 
 use graphlume_device::cuda::{DeviceError, Gpu, Grid, View, ViewMut, kernels};
 
-use super::GpuGraph;
-use super::graph::{THREADS, mask_words};
 use crate::AlgoError;
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::{THREADS, mask_words};
 use crate::path::expand::Direction;
 
 /// Bits of the kernel's `flags`.

@@ -5,9 +5,9 @@ use graphlume_device::cuda::primitives::Scan;
 use graphlume_device::cuda::{Buf, Gpu, Grid, kernels};
 use graphlume_types::CancelToken;
 
-use super::GpuGraph;
-use super::graph::{SCAN_BYTES, THREADS, device_bytes};
 use crate::AlgoError;
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::{SCAN_BYTES, THREADS, device_bytes};
 
 /// Upper bound of the device bytes that [`run`] takes besides the graph.
 #[must_use]

@@ -5,9 +5,9 @@
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, View, kernels};
 use graphlume_types::CancelToken;
 
-use super::GpuGraph;
-use super::graph::{THREADS, device_bytes, mask_words, one_wave};
 use crate::AlgoError;
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::{THREADS, device_bytes, mask_words, one_wave};
 use crate::path::expand::Direction;
 
 /// Hops between two looks from the host.

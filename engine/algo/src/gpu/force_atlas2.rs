@@ -20,7 +20,7 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 
 use crate::AlgoError;
-use crate::gpu::GpuGraph;
+use crate::gpu_graph::GpuGraph;
 use crate::layout::force_atlas2 as cpu;
 pub use cpu::{Iteration, Params};
 use order::{Bodies, Tree};

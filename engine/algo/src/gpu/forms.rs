@@ -6,16 +6,39 @@ use std::sync::Arc;
 use graphlume_device::cuda::Gpu;
 use graphlume_graph::Topology;
 
-use super::{GpuGraph, bfs, components, louvain, pagerank, sssp};
+use super::{bfs, components, louvain, pagerank, sssp};
+use crate::accelerator::{DeviceJob, Prepared};
 use crate::centrality::pagerank::{Options, cugraph_options, igraph_options};
 use crate::community::louvain::{Options as Search, SUB_ROUNDS_ARCS};
 use crate::community::louvain_spec::{louvain_options, multilevel_options};
-use crate::dispatch::{DeviceJob, Prepared};
+use crate::gpu_graph::GpuGraph;
 use crate::input::Sign;
 use crate::libraries::{Seen, seen};
 use crate::path::distances;
 use crate::weighted_graph::list_entries;
 use crate::{AlgoError, Input, Output, ParamValues, Values};
+
+/// The form of an algorithm for the GPU.
+pub type DeviceForm = for<'a> fn(&'a Input<'a>, &'a ParamValues) -> Result<Prepared<'a>, AlgoError>;
+
+/// Algorithms by their ids, and their forms.
+const FORMS: &[(&str, DeviceForm)] = &[
+    ("pagerank", pagerank),
+    ("pagerank_igraph", pagerank_igraph),
+    ("louvain", louvain),
+    ("community_multilevel", multilevel),
+    ("weakly_connected_components", weak),
+    ("connected_components", connected),
+    ("bfs", bfs),
+    ("sssp", sssp),
+    ("shortest_path", shortest_path),
+];
+
+/// The form of the algorithm with this id, where it has one.
+#[must_use]
+pub fn of(id: &str) -> Option<DeviceForm> {
+    FORMS.iter().find(|(own, _)| *own == id).map(|(_, form)| *form)
+}
 
 type Prepares<'a> = Result<Prepared<'a>, AlgoError>;
 
@@ -28,7 +51,7 @@ fn size(t: &Topology) -> (u64, u64) {
 ///
 /// # Errors
 /// Those of the parameters.
-pub fn pagerank<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
+fn pagerank<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
     let given = |name: &str| p.is_given(name);
     if ["personalization", "nstart", "precomputed_vertex_out_weight"].into_iter().any(given) {
         return Ok(Prepared::Declined(
@@ -43,7 +66,7 @@ pub fn pagerank<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
 ///
 /// # Errors
 /// Those of the parameters.
-pub fn pagerank_igraph<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
+fn pagerank_igraph<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
     let kept = input.nodes(p, "vertices")?;
     ranks(input, p, igraph_options(p), move |values| {
         Ok(Output::one("pagerank", values.only(kept.as_deref())))
@@ -77,7 +100,7 @@ fn ranks<'a>(
 ///
 /// # Errors
 /// None.
-pub fn weak<'a>(input: &'a Input<'a>, _: &'a ParamValues) -> Prepares<'a> {
+fn weak<'a>(input: &'a Input<'a>, _: &'a ParamValues) -> Prepares<'a> {
     joined(input, "weakly_connected_components")
 }
 
@@ -85,7 +108,7 @@ pub fn weak<'a>(input: &'a Input<'a>, _: &'a ParamValues) -> Prepares<'a> {
 ///
 /// # Errors
 /// None.
-pub fn connected<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
+fn connected<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
     if p.text("connection").as_deref() == Some("strong") {
         return Ok(Prepared::Declined("strong components are found on the CPU"));
     }
@@ -105,7 +128,7 @@ fn joined<'a>(input: &'a Input<'a>, name: &'static str) -> Prepares<'a> {
 ///
 /// # Errors
 /// Those of the parameters.
-pub fn bfs<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
+fn bfs<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
     let start = match input.starts(p)?[..] {
         // There is no node to begin at.
         [] if input.topology.num_nodes() == 0 => 0,
@@ -127,7 +150,7 @@ pub fn bfs<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
 ///
 /// # Errors
 /// Those of the parameters.
-pub fn sssp<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
+fn sssp<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
     paths(input, p, "sssp")
 }
 
@@ -135,7 +158,7 @@ pub fn sssp<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
 ///
 /// # Errors
 /// Those of the parameters.
-pub fn shortest_path<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
+fn shortest_path<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
     paths(input, p, "shortest_path")
 }
 
@@ -166,7 +189,7 @@ fn paths<'a>(input: &'a Input<'a>, p: &'a ParamValues, name: &'static str) -> Pr
 ///
 /// # Errors
 /// Those of the parameters.
-pub fn louvain<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
+fn louvain<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
     communities(input, p, "louvain", louvain_options(p)?)
 }
 
@@ -174,7 +197,7 @@ pub fn louvain<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
 ///
 /// # Errors
 /// Those of the parameters.
-pub fn multilevel<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
+fn multilevel<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
     communities(input, p, "community_multilevel", multilevel_options(p))
 }
 

@@ -9,14 +9,14 @@
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, kernels};
 use graphlume_types::CancelToken;
 
-use super::GpuGraph;
-use super::graph::{SCAN_BYTES, SORT_BYTES, THREADS, device_bytes};
 use super::louvain_aggregate::Aggregation;
 use super::louvain_level::Level;
 use super::louvain_move::Moving;
 use crate::AlgoError;
 use crate::community::louvain::sub_rounds::gain_min;
 use crate::community::louvain::{Options, SUB_ROUNDS_ARCS, continue_from};
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::{SCAN_BYTES, SORT_BYTES, THREADS, device_bytes};
 use crate::weighted_graph::{WeightedGraph, renumber};
 
 /// How the work is laid out. Only [`Self::finish_arcs`] can change the result.

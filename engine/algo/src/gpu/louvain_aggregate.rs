@@ -4,11 +4,11 @@ use graphlume_device::cuda::primitives::Scan;
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, ViewMut, kernels};
 use graphlume_types::CancelToken;
 
-use super::graph::THREADS;
 use super::louvain::Tuning;
 use super::louvain_level::Level;
 use super::louvain_move::{Groups, Tables, table_slots};
 use crate::AlgoError;
+use crate::gpu_graph::THREADS;
 
 /// A community with at most this many entries is never wide: see `lv_sort_communities`.
 const WIDE_MIN: u64 = 3_073;

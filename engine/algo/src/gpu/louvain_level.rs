@@ -3,9 +3,9 @@
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, kernels};
 use rayon::prelude::*;
 
-use super::GpuGraph;
-use super::graph::{Both, BothOptions, THREADS};
 use super::louvain::HostLevel;
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::{Both, BothOptions, THREADS};
 use crate::weighted_graph::scale_of;
 
 /// An undirected graph; every edge stands at both ends, loops apart.

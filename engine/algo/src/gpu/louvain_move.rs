@@ -4,7 +4,6 @@ use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, ViewMut, kernels
 use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 
-use super::graph::THREADS;
 use super::louvain::Tuning;
 use super::louvain_level::Level;
 use crate::AlgoError;
@@ -12,6 +11,7 @@ use crate::community::louvain::Options;
 use crate::community::louvain::sub_rounds::{
     OPEN_ROUNDS, ROUNDS_MAX, SUB_ROUNDS, first_sub_round, modularity_of,
 };
+use crate::gpu_graph::THREADS;
 
 /// Row classes: five that queue, and wide rows. See `lv_class` in `louvain.cuh`.
 const CLASSES: usize = 6;

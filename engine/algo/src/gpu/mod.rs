@@ -10,7 +10,6 @@ pub mod expand;
 pub mod force_atlas2;
 pub mod forms;
 pub mod frames;
-pub mod graph;
 pub mod louvain;
 mod louvain_aggregate;
 mod louvain_level;
@@ -21,4 +20,4 @@ pub mod sssp;
 pub mod tally;
 pub mod tally_sums;
 
-pub use graph::GpuGraph;
+pub use crate::gpu_graph::GpuGraph;

@@ -13,10 +13,12 @@ use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use super::GpuGraph;
-use super::graph::{Both, BothOptions, SCAN_BYTES, SORT_BYTES, THREADS, device_bytes, one_wave};
 use crate::AlgoError;
 use crate::centrality::pagerank::Options;
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::{
+    Both, BothOptions, SCAN_BYTES, SORT_BYTES, THREADS, device_bytes, one_wave,
+};
 
 /// Change below which single precision would no longer tell ranks from rounding.
 const NARROW_TOL: f64 = 1e-6;

@@ -3,7 +3,7 @@
 use graphlume_device::cuda::{Buf, DeviceError, Gpu};
 use graphlume_graph::Topology;
 
-use super::graph::{arcs, device_bytes};
+use crate::gpu_graph::{arcs, device_bytes};
 
 /// Entries of a chunk of a list, as the kernels have it: longer lists take a kernel of their own.
 pub const CHUNK: u32 = 2_048;
@@ -57,7 +57,7 @@ impl Relation {
     /// Copies the relationships to the device; `loops` are the nodes that have some to themselves, each once, and how many.
     ///
     /// # Errors
-    /// [`DeviceError::TooLarge`] beyond [`ARCS_MAX`](super::graph::ARCS_MAX) relationships, and those of an allocation.
+    /// [`DeviceError::TooLarge`] beyond [`ARCS_MAX`](crate::gpu_graph::ARCS_MAX) relationships, and those of an allocation.
     pub fn upload(
         gpu: &Gpu,
         topology: &Topology,

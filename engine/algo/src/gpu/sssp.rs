@@ -4,9 +4,9 @@
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, kernels};
 use graphlume_types::CancelToken;
 
-use super::GpuGraph;
-use super::graph::{device_bytes, one_wave};
 use crate::AlgoError;
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::{device_bytes, one_wave};
 use crate::path::sssp::{self, Distances};
 
 /// Rounds between two looks from the host.
@@ -195,7 +195,7 @@ impl Search {
         cancel: &CancelToken,
     ) -> Result<(), AlgoError> {
         let (n, m) = (graph.num_nodes(), graph.num_edges());
-        let tiles = Grid::cover(gpu, (m as usize).div_ceil(8), super::graph::THREADS);
+        let tiles = Grid::cover(gpu, (m as usize).div_ceil(8), crate::gpu_graph::THREADS);
         let mut open = gpu.alloc::<u32>("open nodes", 1)?;
         for level in 0..=n {
             cancel.check()?;

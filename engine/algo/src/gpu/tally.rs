@@ -2,9 +2,9 @@
 
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 
-use super::graph::{THREADS, device_bytes, mask_words, one_wave};
 use super::relation::{Lists, Relation};
 use crate::AlgoError;
+use crate::gpu_graph::{THREADS, device_bytes, mask_words, one_wave};
 
 /// Nodes that the kernels give to a warp at a time.
 const ROWS_OF_WARP: usize = 4;

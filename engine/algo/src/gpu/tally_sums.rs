@@ -3,9 +3,9 @@
 
 use graphlume_device::cuda::{DeviceError, Gpu, Grid, View, kernels};
 
-use super::graph::{THREADS, device_bytes, mask_words};
 use super::tally::{AT_ONCE, Count, Paths, STATE, Step, TO};
 use crate::AlgoError;
+use crate::gpu_graph::{THREADS, device_bytes, mask_words};
 
 /// Words of a node in the list, as the kernel has it.
 const WIDTH: usize = 4;

@@ -218,7 +218,6 @@ pub static BFS: AlgorithmSpec = AlgorithmSpec {
     doc: "Breadth-first distances (Moore 1959) from one node.",
     run: |input, p| columns(input, p, "bfs", &input.starts(p)?),
     paper: "Beamer, Asanovic and Patterson 2012",
-    device: Some(crate::gpu::forms::bfs),
     ..AlgorithmSpec::BASE
 };
 

@@ -224,7 +224,6 @@ pub static SSSP: AlgorithmSpec = AlgorithmSpec {
     doc: "Shortest paths from one node by edge weights, 1 each without weights.",
     paper: "Dijkstra 1959",
     cost: Cost::LogLinear,
-    device: Some(crate::gpu::forms::sssp),
     run: |input, p| search(input, p, "sssp"),
     ..AlgorithmSpec::BASE
 };
@@ -249,7 +248,6 @@ pub static SHORTEST_PATH: AlgorithmSpec = AlgorithmSpec {
     doc: "Shortest paths from one node by edge weights, 1 each without weights.",
     paper: "Dijkstra 1959",
     cost: Cost::LogLinear,
-    device: Some(crate::gpu::forms::shortest_path),
     run: |input, p| search(input, p, "shortest_path"),
     ..AlgorithmSpec::BASE
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_algo::dispatch::Work;
+use graphlume_algo::Work;
 use graphlume_algo::gpu::GpuGraph;
 use graphlume_algo::{Accelerator, AlgoError, Output};
 use graphlume_device::cuda::DeviceError;

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::{Options, SEQUENTIAL_NODES_MAX};
 use crate::AlgoError;
 use crate::tally::{Tallies, Tally};
-use crate::weighted_graph::{CHUNK_ARCS, Weight, WeightedGraph};
+use crate::weight::Weight;
+use crate::weighted_graph::{CHUNK_ARCS, WeightedGraph};
 
 /// Batches of one round over a larger graph, at most.
 const BATCHES: usize = 256;

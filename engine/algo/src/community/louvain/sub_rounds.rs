@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use super::moving::{Move, Moving, Rule, by_weight};
 use crate::AlgoError;
 use crate::util::prefetch;
-use crate::weighted_graph::{Weight, WeightedGraph, Weights};
+use crate::weight::Weight;
+use crate::weighted_graph::{WeightedGraph, Weights};
 
 /// Sub-rounds of a round. Fewer make neighbours decide at once too often: with 8 an R-MAT graph of 16 million edges loses .003
 /// of its modularity. On a GPU more make launches short.

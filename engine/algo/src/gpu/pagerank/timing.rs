@@ -5,8 +5,8 @@ use graphlume_device::cuda::{Gpu, kernels};
 use super::{Arrays, Plan, Run};
 use crate::AlgoError;
 use crate::centrality::pagerank::Options;
-use crate::gpu::GpuGraph;
-use crate::gpu::graph::one_wave;
+use crate::gpu_graph::GpuGraph;
+use crate::gpu_graph::one_wave;
 
 /// A change is never below it, so that no iteration is the last.
 const NEVER: f64 = -1.0;

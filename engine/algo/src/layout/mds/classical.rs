@@ -5,8 +5,8 @@ use rayon::prelude::*;
 
 use super::hops::Local;
 use crate::AlgoError;
-use crate::centrality::power::{each, sum};
 use crate::eigen::{Search, largest};
+use crate::power::{each, sum};
 
 /// How exact the eigenvectors are.
 const TOLERANCE: f64 = 1e-10;

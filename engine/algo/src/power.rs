@@ -1,4 +1,4 @@
-//! What the power iterations share: products with the adjacency matrix, and sums, that do not depend on the threads.
+//! Power iterations' common steps: products with the adjacency matrix, and sums, that do not depend on the threads.
 
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
