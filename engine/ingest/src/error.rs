@@ -126,20 +126,6 @@ impl IngestError {
         Self::InvalidOption { option: option.to_owned(), message: message.into() }
     }
 
-    /// Adds, to what a reader says of data it cannot read, which format the data seem to have.
-    pub(crate) fn hinted(self, bytes: &[u8]) -> Self {
-        match self {
-            Self::Malformed { format, message, row, column } => {
-                let other = crate::format::looks_like(bytes).filter(|other| *other != format);
-                let hint = other.map_or_else(String::new, |other| {
-                    format!("; the data look like {other}: declare the type {other} if they are")
-                });
-                Self::Malformed { format, message: message + &hint, row, column }
-            }
-            other => other,
-        }
-    }
-
     /// The record that a File shows in its `errors`.
     #[must_use]
     pub fn to_record(&self) -> FileError {

@@ -47,7 +47,7 @@ macro_rules! formats {
             /// Every format, in the order of the interface.
             pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
 
-            pub(crate) const fn spec(self) -> &'static FormatSpec {
+            pub(crate) const fn spec(self) -> &'static $crate::format::FormatSpec {
                 match self {
                     $(Self::$variant => &$spec,)*
                 }
@@ -64,6 +64,20 @@ pub(crate) fn looks_like(bytes: &[u8]) -> Option<crate::Format> {
     let look = &bytes[..bytes.len().min(LOOK_BYTES)];
     let signed = all.into_iter().find(begins);
     signed.or_else(|| all.into_iter().find(|f| (f.spec().resembles)(look)))
+}
+
+/// Adds, to what a reader says of data it cannot read, which format the data seem to have.
+pub(crate) fn hinted(error: IngestError, bytes: &[u8]) -> IngestError {
+    match error {
+        IngestError::Malformed { format, message, row, column } => {
+            let other = looks_like(bytes).filter(|other| *other != format);
+            let hint = other.map_or_else(String::new, |other| {
+                format!("; the data look like {other}: declare the type {other} if they are")
+            });
+            IngestError::Malformed { format, message: message + &hint, row, column }
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! crates run behind a guard, and a failure names the row and the column when they are known.
 
 mod arrow;
+mod compression;
 mod csv;
 mod dates;
 mod decimals;
@@ -23,6 +24,7 @@ mod number;
 mod options;
 mod orc;
 mod parquet;
+mod parse;
 mod source;
 mod sql;
 mod work;
@@ -40,12 +42,11 @@ use graphlume_types::CancelToken;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use decompress::Compression;
+pub use compression::Compression;
 pub use error::{FileError, IngestError, known_slug};
 pub use export::{ExportError, ExportFormat, TextBlocks, archive, export};
-use format::FormatSpec;
-use options::Options;
 pub use options::{OptionInfo, option_infos, options_from_query};
+pub use parse::{parse, transform_tables};
 pub use sql::{SqlTransform, sql_transforms};
 pub use work::{Done, Failed, Stored, work};
 
@@ -219,58 +220,6 @@ impl Parsed {
             misread: Vec::new(),
         }
     }
-}
-
-/// Parses `source` as `spec` says.
-///
-/// # Examples
-///
-/// ```
-/// use graphlume_ingest::{Format, ParseCx, ParseSpec, Source, options_from_query, parse};
-///
-/// let mut spec = ParseSpec::plain(Format::Csv);
-/// spec.options = options_from_query(Format::Csv, &[("sep".into(), ";".into())])?;
-/// let edges = Source::Bytes("src;dst\nada;bob\nbob;cy\n".into());
-/// let parsed = parse(&spec, &edges, &ParseCx::default())?;
-/// let (name, table) = &parsed.tables[0];
-/// assert_eq!((name.as_str(), table.num_rows()), ("table", 2));
-///
-/// let cut = Source::Bytes("src;dst\nada\nbob;cy;dan\n".into());
-/// let refused = parse(&spec, &cut, &ParseCx::default()).unwrap_err();
-/// assert!(refused.to_string().contains("line 3"), "{refused}");
-/// # Ok::<(), graphlume_ingest::IngestError>(())
-/// ```
-///
-/// # Errors
-/// [`IngestError`], with the row and column when known. Never panics on bad input.
-pub fn parse(spec: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed, IngestError> {
-    let ParseSpec { format, options, .. } = spec;
-    cx.cancel.check()?;
-    options::check_names(*format, options)?;
-    let bytes = source::open(source)?;
-    let bytes = decompress::open(spec, bytes, cx)?;
-    misread::refuse_web_page(*format, &bytes)?;
-    misread::refuse_json(*format, Options(options), &bytes)?;
-    cx.report(Stage::Parsing, 0, 0);
-    let parsed = (format.spec().parse)(&bytes, Options(options), cx);
-    let parsed = parsed.map_err(|e| e.hinted(&bytes))?;
-    writable::check(*format, &parsed)?;
-    let mut parsed = transform_tables(&spec.sql, parsed, cx)?;
-    decimals::tell(&mut parsed);
-    Ok(parsed)
-}
-
-/// Runs `queries` over tables that are parsed already, as [`parse`] does after reading the file; without
-/// any, the tables stay as they are. The benchmark of this step calls it by itself.
-///
-/// # Errors
-/// [`IngestError`] that names the query. Never panics on a bad one.
-pub fn transform_tables(
-    queries: &[SqlTransform],
-    parsed: Parsed,
-    cx: &ParseCx,
-) -> Result<Parsed, IngestError> {
-    sql::transform(queries, parsed, cx)
 }
 
 #[cfg(test)]
