@@ -26,7 +26,7 @@ use crate::health::EngineHealth;
 use crate::layout_settings::LayoutSettings;
 use crate::reply::Reply;
 use crate::residency::QueryMemory;
-use crate::session::collections::{
+use crate::session::collection_set::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
 };
 use crate::session::control::Control;

@@ -75,7 +75,7 @@ pub use layout_settings::LayoutSettings;
 pub use loader::{BuildStage, Built, LoadError, Loaded, Loader};
 pub use residency::{ColumnInfo, GraphFacts, JobInfo, JobState};
 pub use run_loop::{EngineThread, start};
-pub use session::collections::{
+pub use session::collection_set::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionSpec, CollectionsView,
 };
 pub use session::control::Control;

@@ -8,7 +8,7 @@ use graphlume_expr::QueryError;
 use crate::cmd::read::read_in_turns;
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
-use crate::session::collections::{
+use crate::session::collection_set::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
 };
 use crate::target::Target;

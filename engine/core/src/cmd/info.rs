@@ -7,7 +7,7 @@ use graphlume_types::{DatasetId, SessionId};
 use crate::command::{Apply, Call, CommandPriority};
 use crate::residency::GraphFacts;
 use crate::session::Sessions;
-use crate::session::collections::CollectionsView;
+use crate::session::collection_set::CollectionsView;
 use crate::session::events::SessionState;
 
 /// What is known about a session at this moment.

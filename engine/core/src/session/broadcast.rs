@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::error::ClosedReason;
 use crate::frames::{PositionFrame, SceneFrames};
 use crate::residency::GraphFacts;
-use crate::session::collections::CollectionsView;
+use crate::session::collection_set::CollectionsView;
 use crate::session::events::{Phase, SessionState, ViewerEvent};
 
 /// What is shown at this moment.

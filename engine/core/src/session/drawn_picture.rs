@@ -11,7 +11,7 @@ use graphlume_types::CancelToken;
 
 use crate::context::EngineContext;
 use crate::residency::Lease;
-use crate::session::communities;
+use crate::session::community_search;
 
 /// A graph in memory, asked by one caller, inside the CPU pool.
 pub(crate) struct DrawnPicture<'a> {
@@ -61,7 +61,7 @@ impl Picture for DrawnPicture<'_> {
     }
 
     fn communities(&self, cancel: &CancelToken) -> Result<Arc<Vec<u32>>, QueryError> {
-        let found = communities::of(self.ctx, self.lease);
+        let found = community_search::of(self.ctx, self.lease);
         // They were kept for the next caller, however long this one has waited.
         cancel.check()?;
         found.map_err(|error| {

@@ -9,7 +9,7 @@ use crate::error::ClosedReason;
 use crate::frames::{PositionFrame, SceneFrames};
 use crate::layout_settings::LayoutSettings;
 use crate::residency::GraphFacts;
-use crate::session::collections::CollectionsView;
+use crate::session::collection_set::CollectionsView;
 
 /// What a session is doing, in the page's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

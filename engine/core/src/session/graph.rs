@@ -8,7 +8,7 @@ use crate::frames::SceneFrames;
 use crate::residency::{Availability, Lease, Need, Residency, Update};
 use crate::scheduler::Scheduler;
 use crate::session::Sessions;
-use crate::session::checkpoints::LayoutStart;
+use crate::session::checkpointing::LayoutStart;
 use crate::session::machine::VizSession;
 use crate::session::state::GraphState;
 

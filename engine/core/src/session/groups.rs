@@ -14,7 +14,7 @@ use graphlume_types::CancelToken;
 use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::residency::Lease;
-use crate::session::communities;
+use crate::session::community_search;
 
 /// Longest search for the communities of [`frame`], and then for those within them. The page asks for the frame after its first
 /// picture, so that 60 s keep no picture waiting; a search that takes longer is given up, and the page shows nodes only.
@@ -42,7 +42,7 @@ pub(crate) fn frame(
     }
     let coarse = match of_column(lease, call)? {
         Some(codes) => codes,
-        None => communities::of_within(ctx, lease, BUDGET)?.as_ref().clone(),
+        None => community_search::of_within(ctx, lease, BUDGET)?.as_ref().clone(),
     };
     let deadline = CancelToken::with_deadline(ctx.now() + BUDGET);
     let weights = lease.edge_weights.as_deref();

@@ -5,9 +5,13 @@
 
 mod arranging;
 pub(crate) mod broadcast;
+pub(crate) mod checkpointing;
 pub(crate) mod checkpoints;
+pub(crate) mod collection_set;
+pub(crate) mod collection_state;
 pub(crate) mod collections;
 mod communities;
+mod community_search;
 pub(crate) mod control;
 mod displaced;
 pub(crate) mod drawn_picture;
@@ -22,9 +26,11 @@ pub(crate) mod machine;
 mod missing;
 mod painting;
 pub(crate) mod placement;
+mod placing;
 mod slice;
 mod slices;
 pub(crate) mod state;
+mod turns;
 pub(crate) mod viewer;
 
 use std::collections::{HashMap, HashSet};
@@ -43,13 +49,13 @@ use crate::report::Reports;
 use crate::residency::{Need, Residency};
 use crate::scheduler::Scheduler;
 use crate::session::broadcast::SessionBroadcast;
-use crate::session::checkpoints::Checkpointing;
-use crate::session::collections::CollectionRender;
+use crate::session::checkpointing::Checkpointing;
+use crate::session::collection_set::CollectionRender;
 use crate::session::control::Control;
 use crate::session::events::{Backend, SessionState};
 use crate::session::machine::VizSession;
-use crate::session::slices::{Slice, Turns};
 use crate::session::state::GraphState;
+use crate::session::turns::{Slice, Turns};
 use crate::stats::Gauges;
 use crate::target::Target;
 

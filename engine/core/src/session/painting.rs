@@ -11,10 +11,10 @@ use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::frames::{SceneFrames, packed, scene_frames, scene_of};
 use crate::residency::Lease;
-use crate::session::collections::{
+use crate::session::collection_set::{
     CollectionMembers, CollectionRender, CollectionRule, CollectionSet, CollectionSpec,
 };
-use crate::session::communities;
+use crate::session::community_search;
 use crate::session::drawn_picture::DrawnPicture;
 
 /// What a picture is to show over the dataset's own.
@@ -128,7 +128,7 @@ fn encoded(
             encodings.node_columns.extend(column);
         }
     }
-    let communities = communities::of(ctx, lease).ok();
+    let communities = community_search::of(ctx, lease).ok();
     let of = communities.as_deref().map(Vec::as_slice);
     let scene = scene_of(&lease.graph, lease.nodes.as_ref(), &lease.edges, &encodings, of)?;
     let topology = &lease.graph.topology;
