@@ -13,6 +13,7 @@ mod query;
 mod rows;
 mod sql;
 pub mod task;
+pub mod tasks;
 pub mod work;
 
 pub use graphlume_generate as generate;

@@ -64,7 +64,7 @@ fn failed(path: &Path, message: String) -> TaskError {
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::task;
+    use crate::tasks;
 
     #[test]
     fn the_step_sees_the_table_and_earlier_results() {
@@ -86,9 +86,9 @@ mod tests {
             params,
             cuda: false,
         };
-        let report = task::run(&spec(&params)).unwrap();
-        let none = task::run(&spec(&[])).unwrap_err();
-        let wrong = task::run(&spec(&["query=SELECT x FROM data".to_owned()])).unwrap_err();
+        let report = tasks::run(&spec(&params)).unwrap();
+        let none = tasks::run(&spec(&[])).unwrap_err();
+        let wrong = tasks::run(&spec(&["query=SELECT x FROM data".to_owned()])).unwrap_err();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(report.took.len(), 2);
         assert_eq!(report.result["rows_in"], 3);

@@ -1,12 +1,8 @@
-//! The tasks of `graphlume bench`: each does what the peers' counterpart does, on the same graph.
-//!
-//! Layout, communities, components and cores see the undirected simple graph, PageRank the distinct
-//! directed edges: that is what the peers' own containers reduce an edge list to.
+//! A task's request and report, and what all tasks do alike.
 
 use std::path::Path;
 
 use graphlume_algo::{AlgoError, Values};
-use graphlume_device::CpuPool;
 use graphlume_device::columns::ColumnOpError;
 use graphlume_device::cuda::DeviceError;
 use graphlume_graph::Topology;
@@ -15,16 +11,17 @@ use serde_json::{Map, Value, json};
 use crate::clock::{Took, measure, peak_bytes, reset_peak};
 use crate::probe::Rates;
 use crate::work::Work;
-use crate::{arrange, cancel, cpu, crossfilter, cuda, layout, query, sql};
 
 /// Why a task was not timed.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// No such task.
-    #[error("there is no task {name:?}; known are {}", names(|_| true))]
+    #[error("there is no task {name:?}; known are {known}")]
     Unknown {
         /// What was asked for.
         name: String,
+        /// All tasks.
+        known: String,
     },
     /// The file cannot be read.
     #[error("{path}: {message}")]
@@ -44,13 +41,12 @@ pub enum TaskError {
     #[error("--backend cuda: {0}; leave --backend out to measure on the processor")]
     Device(#[from] DeviceError),
     /// The task has no counterpart on the GPU.
-    #[error(
-        "--backend cuda: the task {name:?} runs on the processor only; on the GPU run {}",
-        names(|t| t.cuda.is_some())
-    )]
+    #[error("--backend cuda: the task {name:?} runs on the processor only; on the GPU run {known}")]
     CpuOnly {
         /// The task.
         name: String,
+        /// Those that do.
+        known: String,
     },
     /// The threads could not be started.
     #[error("cannot start {threads} threads: {message}")]
@@ -94,60 +90,6 @@ pub struct Report {
     pub result: Map<String, Value>,
     /// Columns by node index, for results that a checker wants whole.
     pub columns: Vec<(&'static str, Values)>,
-}
-
-type Run = fn(&Spec<'_>) -> Result<Report, TaskError>;
-
-struct Task {
-    name: &'static str,
-    cpu: Run,
-    cuda: Option<Run>,
-}
-
-const TASKS: &[Task] = &[
-    Task { name: "bandwidth", cpu: cpu::bandwidth, cuda: Some(cuda::bandwidth) },
-    Task { name: "csv", cpu: cpu::parse, cuda: None },
-    Task { name: "parquet", cpu: cpu::parse, cuda: None },
-    Task { name: "parse", cpu: cpu::parse, cuda: None },
-    Task { name: "sql", cpu: sql::run, cuda: None },
-    Task { name: "build", cpu: cpu::build, cuda: None },
-    Task { name: "start", cpu: layout::start, cuda: None },
-    Task { name: "fa2", cpu: layout::fa2, cuda: Some(cuda::fa2) },
-    Task { name: "arrange", cpu: arrange::run, cuda: None },
-    Task { name: "pagerank", cpu: cpu::pagerank, cuda: Some(cuda::pagerank) },
-    Task { name: "louvain", cpu: cpu::louvain, cuda: Some(cuda::louvain) },
-    Task { name: "wcc", cpu: cpu::components, cuda: Some(cuda::components) },
-    Task { name: "kcore", cpu: cpu::cores, cuda: None },
-    Task { name: "bfs", cpu: cpu::bfs, cuda: Some(cuda::bfs) },
-    Task { name: "hop2", cpu: cpu::hops, cuda: Some(cuda::hops) },
-    Task { name: "filter", cpu: cpu::filter, cuda: Some(cuda::filter) },
-    Task { name: "calls", cpu: cpu::calls, cuda: None },
-    Task { name: "cancel", cpu: cancel::run, cuda: None },
-    Task { name: "query", cpu: query::run, cuda: None },
-    Task { name: "crossfilter", cpu: crossfilter::run, cuda: None },
-];
-
-fn names(which: fn(&Task) -> bool) -> String {
-    TASKS.iter().filter(|t| which(t)).map(|t| t.name).collect::<Vec<_>>().join(", ")
-}
-
-/// Runs a task on a pool of its own.
-///
-/// # Errors
-/// The task is unknown, the file cannot be read, the algorithm refuses, or there is no GPU for it.
-pub fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
-    let task = TASKS
-        .iter()
-        .find(|t| t.name == spec.task)
-        .ok_or_else(|| TaskError::Unknown { name: spec.task.to_owned() })?;
-    let run = match (spec.cuda, task.cuda) {
-        (false, _) => task.cpu,
-        (true, Some(run)) => run,
-        (true, None) => return Err(TaskError::CpuOnly { name: spec.task.to_owned() }),
-    };
-    let pool = CpuPool::new(spec.threads)
-        .map_err(|e| TaskError::Threads { threads: spec.threads, message: e.to_string() })?;
-    pool.install(|| run(spec))
 }
 
 /// Does `work` as often as asked and keeps the last result.

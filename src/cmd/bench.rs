@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
-use graphlume_bench::task::{self, Spec};
+use graphlume_bench::task::Spec;
+use graphlume_bench::tasks;
 use serde_json::json;
 
 use crate::cli::{Backend, BenchArgs, StartArg};
@@ -12,7 +13,7 @@ use crate::output;
 
 /// Times the task, and writes the figures and, beside them, the whole result for a checker.
 pub fn run(args: &BenchArgs) -> Result<(), Failure> {
-    let mut report = task::run(&Spec {
+    let mut report = tasks::run(&Spec {
         task: &args.task,
         edges: &args.edges,
         threads: args.threads,
