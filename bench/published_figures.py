@@ -9,7 +9,7 @@ from dataclasses import dataclass
 GRAPH = "engine/graph/src"
 ALGO = "engine/algo/src"
 LAYOUT = (GRAPH, f"{ALGO}/layout/force_atlas2", f"{ALGO}/layout/initial_layout", f"{ALGO}/layout/initial_layout.rs")
-RANKS = (GRAPH, *(f"{ALGO}/centrality/{name}.rs" for name in ("pagerank", "power", "rows")))
+RANKS = (GRAPH, f"{ALGO}/power.rs", *(f"{ALGO}/centrality/{name}.rs" for name in ("pagerank", "rows")))
 ARCS = (GRAPH, f"{ALGO}/weighted_graph.rs", f"{ALGO}/tally.rs")
 LOUVAIN = (*ARCS, f"{ALGO}/community/louvain")
 LEIDEN = (*ARCS, f"{ALGO}/view", *(f"{ALGO}/community/{name}" for name in ("leiden", "moving.rs", "network.rs")))
