@@ -32,7 +32,8 @@ impl Format {
     /// Draws the picture as such a file.
     ///
     /// # Errors
-    /// As [`png()`]; [`RasterError::Elements`] for more than [`ELEMENTS_MAX`](crate::ELEMENTS_MAX) nodes and edges, unless it has pixels.
+    /// As [`png()`]; [`RasterError::Elements`] for more than [`ELEMENTS_MAX`](crate::ELEMENTS_MAX) nodes and edges, unless it
+    /// has pixels.
     pub fn draw(
         self,
         drawing: &Drawing<'_>,

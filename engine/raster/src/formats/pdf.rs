@@ -39,7 +39,8 @@ const STRIPES: usize = 48;
 /// Writes the picture as a PDF file.
 ///
 /// # Errors
-/// [`RasterError::Elements`] for more than [`ELEMENTS_MAX`](crate::ELEMENTS_MAX) nodes and edges; otherwise as [`crate::png()`].
+/// [`RasterError::Elements`] for more than [`ELEMENTS_MAX`](crate::ELEMENTS_MAX) nodes and edges; otherwise as
+/// [`crate::png()`].
 pub fn pdf(
     drawing: &Drawing<'_>,
     settings: &Settings,

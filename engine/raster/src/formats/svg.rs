@@ -16,7 +16,8 @@ use crate::underlay::{Under, UnderWay};
 /// Writes the picture as an SVG file.
 ///
 /// # Errors
-/// [`RasterError::Elements`] for more than [`ELEMENTS_MAX`](crate::ELEMENTS_MAX) nodes and edges; otherwise as [`crate::png()`].
+/// [`RasterError::Elements`] for more than [`ELEMENTS_MAX`](crate::ELEMENTS_MAX) nodes and edges; otherwise as
+/// [`crate::png()`].
 pub fn svg(
     drawing: &Drawing<'_>,
     settings: &Settings,
