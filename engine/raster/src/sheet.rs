@@ -15,7 +15,7 @@ use crate::marks::Mark;
 use crate::names::edge_labels;
 use crate::occupied::{Disc, Taken};
 use crate::panels::Panels;
-use crate::settings::{Settings, Theme};
+use crate::settings::{Background, Settings, Theme};
 use crate::tone::Tone;
 use crate::underlay::{self, Under};
 use crate::view::View;
@@ -143,7 +143,8 @@ impl<'a> Sheet<'a> {
         let strength = (14.0 / (count as f32 + 1.0).sqrt()).clamp(0.16, 0.95);
         let strokes = self.canvas.strokes(&lines, Pen { width: 1.4, fades: false });
         let has_arrows = count <= SELECTED_ARROWS_MAX && self.shows_arrows(count, cancel)?;
-        let arrow = |stroke: &Stroke| self.canvas.arrow(stroke, self.ink.room).filter(|_| has_arrows);
+        let arrow =
+            |stroke: &Stroke| self.canvas.arrow(stroke, self.ink.room).filter(|_| has_arrows);
         Ok(Some(Selected {
             pieces: pieces(&lines),
             arrows: strokes.iter().filter_map(arrow).collect(),

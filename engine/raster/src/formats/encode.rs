@@ -84,7 +84,8 @@ impl Sheet<'_> {
         cancel: &CancelToken,
     ) -> Result<Band, RasterError> {
         let columns = self.canvas.settings.pixels()[0] as usize;
-        let mut band = Band::within(pixels, [first, rows], columns, self.canvas.settings.scale as f32);
+        let mut band =
+            Band::within(pixels, [first, rows], columns, self.canvas.settings.scale as f32);
         let scale = match &self.strokes {
             Some(strokes) => {
                 self.draw(&mut band, strokes, self.pieces, 1.0, Mode::Sum);

@@ -72,11 +72,7 @@ struct Item<'a> {
 }
 
 /// The marks of all layers, each over the one before; those of edges are the lowest.
-pub(crate) fn marks(
-    canvas: &Canvas<'_>,
-    strokes: &[Stroke],
-    layers: &[IconLayer],
-) -> Vec<Mark> {
+pub(crate) fn marks(canvas: &Canvas<'_>, strokes: &[Stroke], layers: &[IconLayer]) -> Vec<Mark> {
     let mut marks = Vec::new();
     for axis in [Axis::Edge, Axis::Node] {
         let mut own: Vec<&IconLayer> = layers.iter().filter(|l| l.axis == axis).collect();

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::outlines::path::{Path, Step, QUARTER};
+use crate::outlines::path::{Path, QUARTER, Step};
 
 const FILE: &str = include_str!("../../flags/flags.json");
 /// The side of the square in which flags are drawn.

@@ -63,8 +63,7 @@ fn wanted<'a>(canvas: &Canvas<'_>, strokes: &'a [Stroke]) -> Vec<&'a Stroke> {
             && is_placed(b)
             && (0..2).all(|c| (0.0..=canvas.view.sides[c] as f32).contains(&middle[c]))
     };
-    let found: Vec<&Stroke> =
-        strokes.iter().filter(is_in).take(NAMED_MAX + 1).collect();
+    let found: Vec<&Stroke> = strokes.iter().filter(is_in).take(NAMED_MAX + 1).collect();
     if found.len() > NAMED_MAX { Vec::new() } else { found }
 }
 

@@ -11,8 +11,10 @@ use super::path::Path;
 use crate::limits::SIDE_MAX;
 
 /// The files of the font, plain and bold.
-pub(crate) const FILES: [&[u8]; 2] =
-    [include_bytes!("../../fonts/DejaVuSans.ttf"), include_bytes!("../../fonts/DejaVuSans-Bold.ttf")];
+pub(crate) const FILES: [&[u8]; 2] = [
+    include_bytes!("../../fonts/DejaVuSans.ttf"),
+    include_bytes!("../../fonts/DejaVuSans-Bold.ttf"),
+];
 static FONTS: LazyLock<[Option<FontRef<'static>>; 2]> =
     LazyLock::new(|| FILES.map(|bytes| FontRef::try_from_slice(bytes).ok()));
 

@@ -153,9 +153,8 @@ pub(crate) fn labels(
         let Some(text) = face.drawable(row.label.trim()) else { continue };
         let sides = [face.width(&text) * SIZE, HIGH];
         let free = |rect: &Rect| {
-            let is_in = (0..2).all(|c| {
-                rect[c] >= 0.0 && rect[c] + rect[c + 2] <= canvas.view.sides[c] as f32
-            });
+            let is_in = (0..2)
+                .all(|c| rect[c] >= 0.0 && rect[c] + rect[c + 2] <= canvas.view.sides[c] as f32);
             is_in && !taken.meets(*rect)
         };
         let Some(rect) = axes::places(row, &canvas.view, sides).into_iter().find(free) else {
