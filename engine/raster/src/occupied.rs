@@ -1,4 +1,4 @@
-//! What is occupied in a picture: a grid of rectangles and discs that texts keep off.
+//! A grid of the rectangles and discs of a picture that texts keep off.
 
 use std::collections::HashMap;
 

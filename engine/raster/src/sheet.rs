@@ -1,4 +1,4 @@
-//! All that a picture is drawn from, found once for all of its rows.
+//! The sheet of a picture: all that it is drawn from, found once for all of its rows.
 
 use graphlume_types::CancelToken;
 

@@ -1,4 +1,4 @@
-//! Notices about encodings: their slugs.
+//! Slugs of the notices about encodings.
 
 /// A binding names a column that is not there.
 pub(crate) const COLUMN_MISSING: &str = "column-missing";

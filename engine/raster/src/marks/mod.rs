@@ -1,4 +1,4 @@
-//! What lies over the picture: names, plates, dots and scales of colours, in pixels of the page.
+//! Marks over the picture: names, plates, dots and scales of colours, in pixels of the page.
 
 mod blobs;
 mod shape;
