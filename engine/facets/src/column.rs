@@ -237,7 +237,7 @@ impl Work<'_> {
 
     fn shown(&self, axis: Axis, name: &str, array: &ArrayRef) -> Result<Arc<Column>, QueryError> {
         let key = Shown(axis, name.to_owned());
-        if let Some(found) = self.facets.columns.get(&key) {
+        if let Some(found) = self.caches.columns.get(&key) {
             return Ok(found);
         }
         // The texts are about as long as the cells; where they are not, what is kept is counted.
@@ -253,13 +253,13 @@ impl Work<'_> {
         let texts = coded(&texts).unwrap_or(texts);
         let bytes = texts.get_array_memory_size() as u64;
         let column = Arc::new(Column::try_new(&texts)?);
-        self.facets.columns.put(key, &column, (bytes, self.keep_max()), self.cancel);
+        self.caches.columns.put(key, &column, (bytes, self.keep_max()), self.cancel);
         Ok(column)
     }
 
     /// A derived column, which is made once and kept.
     pub(crate) fn derived(&self, derived: Derived) -> Result<Arc<Column>, QueryError> {
-        if let Some(found) = self.facets.columns.get(&derived) {
+        if let Some(found) = self.caches.columns.get(&derived) {
             return Ok(found);
         }
         let t = &self.frame.topology;
@@ -286,7 +286,7 @@ impl Work<'_> {
         };
         self.cancel.check()?;
         let column = Arc::new(Column::Int(Int64Array::from(cells)));
-        self.facets.columns.put(derived, &column, (bytes, self.keep_max()), self.cancel);
+        self.caches.columns.put(derived, &column, (bytes, self.keep_max()), self.cancel);
         Ok(column)
     }
 }

@@ -15,6 +15,7 @@ mod expr;
 mod filtered;
 mod histogram;
 mod mask;
+mod picture;
 mod rule;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -22,48 +23,25 @@ mod tests;
 mod visible;
 mod work;
 
-use bytes::Bytes;
 use graphlume_expr::QueryError;
 use graphlume_graph::canon::Column;
-use graphlume_scene::{EdgeOrder, Members, NodeColumn};
-use graphlume_store::{Cache, PropertyGraph};
+use graphlume_scene::{Members, NodeColumn};
 use graphlume_types::CancelToken;
 use std::sync::Arc;
 
 pub use column::{ColumnKind, Derived, FacetColumn};
 pub use filtered::{FilterCount, Filtered};
 pub use histogram::{BINS_MAX, Count, Histogram, Parts, VALUES_MAX, Wanted};
+pub use picture::Picture;
 pub use rule::{Axis, Brush, Filter, FilterKind, FilterSet, Kept, NodeBytes, Rule};
 
-use work::Work;
-
-/// A graph as it is drawn: what rules are evaluated on.
-pub trait Picture: Sync {
-    /// The graph, in which every node has a row.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    fn graph(&self, cancel: &CancelToken) -> Result<&PropertyGraph, QueryError>;
-
-    /// The order in which edges are drawn.
-    fn order(&self) -> EdgeOrder;
-
-    /// Source and destination of every edge in drawn order, as pairs of little-endian `u32`.
-    fn ends(&self) -> Bytes;
-
-    /// The community of every node, as the picture is coloured by them.
-    ///
-    /// # Errors
-    /// When they cannot be found in time.
-    fn communities(&self, cancel: &CancelToken) -> Result<Arc<Vec<u32>>, QueryError>;
-}
+use work::{Caches, Work};
 
 /// What is kept of one picture between questions: masks of rules, and columns ready to be counted. What was not asked for
 /// the longest time goes when the room of its kind (as much as the graph keeps for queries) or the memory budget is full.
 #[derive(Debug, Default)]
 pub struct Facets {
-    masks: Cache,
-    columns: Cache,
+    caches: Caches,
 }
 
 impl Facets {
@@ -76,7 +54,7 @@ impl Facets {
         picture: &dyn Picture,
         cancel: &CancelToken,
     ) -> Result<Vec<FacetColumn>, QueryError> {
-        Work::new(self, picture, cancel)?.columns()
+        Work::new(&self.caches, picture, cancel)?.columns()
     }
 
     /// A column of the nodes that follows from the graph, one row a node; nothing for another name.
@@ -92,7 +70,7 @@ impl Facets {
         let Some(derived) = Derived::ALL.into_iter().find(|d| d.name() == name) else {
             return Ok(None);
         };
-        match Work::new(self, picture, cancel)?.derived(derived)?.as_ref() {
+        match Work::new(&self.caches, picture, cancel)?.derived(derived)?.as_ref() {
             Column::Int(numbers) => Ok(Some((name.to_owned(), Arc::new(numbers.clone())))),
             _ => Ok(None),
         }
@@ -108,7 +86,7 @@ impl Facets {
         set: &FilterSet,
         cancel: &CancelToken,
     ) -> Result<Filtered, QueryError> {
-        Work::new(self, picture, cancel)?.filtered(set)
+        Work::new(&self.caches, picture, cancel)?.filtered(set)
     }
 
     /// Histograms of columns under a set of filters, in the order in which they are wanted.
@@ -122,7 +100,7 @@ impl Facets {
         wanted: &[Wanted],
         cancel: &CancelToken,
     ) -> Result<Vec<Histogram>, QueryError> {
-        Work::new(self, picture, cancel)?.histograms(set, wanted)
+        Work::new(&self.caches, picture, cancel)?.histograms(set, wanted)
     }
 
     /// The elements that a rule means: nodes by index, edges by position in the outgoing adjacency. Of a set of nodes the
@@ -136,6 +114,6 @@ impl Facets {
         rule: &Arc<Rule>,
         cancel: &CancelToken,
     ) -> Result<Members, QueryError> {
-        Work::new(self, picture, cancel)?.members(rule)
+        Work::new(&self.caches, picture, cancel)?.members(rule)
     }
 }

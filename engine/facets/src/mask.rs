@@ -69,13 +69,13 @@ impl Work<'_> {
     /// The elements that a rule means.
     pub(crate) fn mask(&self, rule: &Arc<Rule>) -> Result<Arc<Mask>, QueryError> {
         let key = MaskOf(Arc::clone(rule));
-        if let Some(found) = self.facets.masks.get(&key) {
+        if let Some(found) = self.caches.masks.get(&key) {
             return Ok(found);
         }
         let mask = Arc::new(self.find(rule)?);
         self.cancel.check()?;
         let bytes = mask.bytes() + rule.bytes();
-        self.facets.masks.put(key, &mask, (bytes, self.keep_max()), self.cancel);
+        self.caches.masks.put(key, &mask, (bytes, self.keep_max()), self.cancel);
         Ok(mask)
     }
 
@@ -341,7 +341,7 @@ impl Work<'_> {
 
     /// The row of the edge table of each edge in drawn order.
     pub(crate) fn drawn_rows(&self) -> Result<Arc<Vec<u32>>, QueryError> {
-        if let Some(found) = self.facets.columns.get(&DrawnRows) {
+        if let Some(found) = self.caches.columns.get(&DrawnRows) {
             return Ok(found);
         }
         let bytes = u64::from(self.edges()) * 4;
@@ -356,7 +356,7 @@ impl Work<'_> {
             Ok::<(), QueryError>(())
         })?;
         let drawn = Arc::new(drawn);
-        self.facets.columns.put(DrawnRows, &drawn, (bytes, self.keep_max()), self.cancel);
+        self.caches.columns.put(DrawnRows, &drawn, (bytes, self.keep_max()), self.cancel);
         Ok(drawn)
     }
 

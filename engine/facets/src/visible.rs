@@ -7,7 +7,7 @@ use graphlume_expr::QueryError;
 use graphlume_scene::Bits;
 use rayon::prelude::*;
 
-use crate::filtered::Filtered;
+use crate::filtered::{FilterCount, Filtered};
 use crate::mask::Mask;
 use crate::rule::{FilterKind, FilterSet};
 use crate::work::Work;
@@ -65,8 +65,7 @@ impl Work<'_> {
         &self,
         set: &FilterSet,
         counts: bool,
-    ) -> Result<(Vec<Applied>, Vec<(String, Result<crate::FilterCount, QueryError>)>), QueryError>
-    {
+    ) -> Result<(Vec<Applied>, Vec<(String, Result<FilterCount, QueryError>)>), QueryError> {
         let (mut applied, mut told) = (Vec::new(), Vec::new());
         for (at, filter) in set.filters.iter().enumerate() {
             if !filter.on && (!counts || filter.rule.is_query()) {

@@ -2,13 +2,20 @@
 
 use graphlume_expr::QueryError;
 use graphlume_graph::Graph;
-use graphlume_store::PropertyGraph;
+use graphlume_store::{Cache, PropertyGraph};
 use graphlume_types::CancelToken;
 
-use crate::{Facets, Picture};
+use crate::picture::Picture;
+
+/// The answers of one picture that are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Caches {
+    pub(crate) masks: Cache,
+    pub(crate) columns: Cache,
+}
 
 pub(crate) struct Work<'a> {
-    pub(crate) facets: &'a Facets,
+    pub(crate) caches: &'a Caches,
     pub(crate) picture: &'a dyn Picture,
     pub(crate) graph: &'a PropertyGraph,
     pub(crate) frame: &'a Graph,
@@ -17,12 +24,12 @@ pub(crate) struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(crate) fn new(
-        facets: &'a Facets,
+        caches: &'a Caches,
         picture: &'a dyn Picture,
         cancel: &'a CancelToken,
     ) -> Result<Self, QueryError> {
         let graph = picture.graph(cancel)?;
-        Ok(Self { facets, picture, graph, frame: graph.frame(cancel)?, cancel })
+        Ok(Self { caches, picture, graph, frame: graph.frame(cancel)?, cancel })
     }
 
     /// Nodes.

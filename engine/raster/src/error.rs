@@ -1,6 +1,8 @@
+//! Errors of a picture.
+
 use graphlume_types::{Cancelled, Code, Coded};
 
-use crate::{ELEMENTS_MAX, PIXELS_MAX, SIDE_MAX, SIDE_MIN};
+use crate::limits::{ELEMENTS_MAX, PIXELS_MAX, SIDE_MAX, SIDE_MIN};
 
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]

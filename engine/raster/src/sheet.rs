@@ -1,23 +1,25 @@
-//! All that a picture is drawn from, found once for all of its rows.
+//! The sheet of a picture: all that it is drawn from, found once for all of its rows.
 
 use graphlume_types::CancelToken;
 
 use crate::afar::Afar;
-use crate::afar::bundle::SEGMENTS;
-use crate::curve::{Canvas, Curve, swell};
-use crate::ink::Ink;
-use crate::labels::{Disc, Taken};
-use crate::lines::{Line, Lines};
+use crate::canvas::Canvas;
+use crate::canvas::nodes::Dots;
+use crate::canvas::strokes::{Arrow, Pen, Stroke};
+use crate::drawing::Drawing;
+use crate::edges::ink::Ink;
+use crate::edges::lines::Lines;
+use crate::edges::{direction, near, rare};
+use crate::error::RasterError;
 use crate::marks::Mark;
-use crate::nodes::Dots;
+use crate::names::edge_labels;
+use crate::occupied::{Disc, Taken};
 use crate::panels::Panels;
+use crate::settings::{Background, Settings, Theme};
 use crate::tone::Tone;
-use crate::underlay::Under;
+use crate::underlay::{self, Under};
 use crate::view::View;
-use crate::{
-    Background, Drawing, RasterError, Settings, Theme, direction, edge_labels, icons, names, near,
-    nodes, rare, underlay,
-};
+use crate::{icons, names};
 
 /// Arrow heads only where they can be told apart: so many for each step of zoom.
 const ARROWS_MAX: f64 = 600.0;
@@ -32,7 +34,6 @@ const LIGHT_INK: f64 = 0.5;
 /// All that the rows are drawn from.
 pub(crate) struct Sheet<'a> {
     pub(crate) canvas: Canvas<'a>,
-    pub(crate) settings: &'a Settings,
     pub(crate) ink: Ink,
     /// Lines with soft rims; none where edges are too many.
     pub(crate) strokes: Option<Vec<Stroke>>,
@@ -47,10 +48,6 @@ pub(crate) struct Sheet<'a> {
     pub(crate) selected: Option<Selected>,
     /// Communities and collapsed nodes.
     pub(crate) afar: Afar<'a>,
-    /// The nodes, the smallest first.
-    pub(crate) order: Vec<u32>,
-    /// Colour of the background in its middle and in its corners.
-    pub(crate) back: [[f32; 3]; 2],
     /// Lines under the edges.
     pub(crate) under: Vec<Under>,
     /// Labels of axes, icons, labels of edges, names, title and legend.
@@ -69,35 +66,6 @@ pub(crate) struct Selected {
     pub(crate) order: Vec<u32>,
 }
 
-/// A line as it is drawn: measured in pixels of the page.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Stroke {
-    pub(crate) line: Line,
-    pub(crate) curve: Curve,
-    pub(crate) width: f32,
-    /// Share of its ink that is drawn.
-    pub(crate) weight: f32,
-}
-
-/// An arrow head that touches the disc of the destination.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrow {
-    pub(crate) edge: u32,
-    pub(crate) tip: [f32; 2],
-    /// Unit vector in which it points.
-    pub(crate) dir: [f32; 2],
-    pub(crate) length: f32,
-    pub(crate) weight: f32,
-}
-
-/// How lines become strokes.
-#[derive(Clone, Copy)]
-struct Pen {
-    width: f32,
-    /// Whether long edges and those that only pass through the view fade.
-    fades: bool,
-}
-
 impl<'a> Sheet<'a> {
     pub(crate) fn new(
         drawing: &'a Drawing<'a>,
@@ -114,22 +82,18 @@ impl<'a> Sheet<'a> {
         let drawn = lines.as_ref().filter(|(edges, _)| *edges > 0);
         let drawn = drawn.map_or(1.0, |(edges, lines)| lines.all.len() as f64 / *edges as f64);
         let ink = Ink::of(drawing, &view, drawn);
-        let curvature = settings.look.curvature;
-        let canvas =
-            Canvas::new(drawing, view, settings.theme, ink.fade).bent(curvature, settings.bundle);
-        let back = back(settings);
-        let afar = Afar::of(&canvas, settings, back[0]);
+        let canvas = Canvas::new(drawing, settings, view, ink.fade);
+        let afar = Afar::of(&canvas);
         let rare = rare_lines(drawing);
         let rare_gain = rare.as_ref().map_or(0.0, |(count, _)| rare::opacity(*count) - ink.alpha);
         let rare = rare.filter(|_| rare_gain > 0.0).map(|(_, lines)| lines);
-        let bends = curvature > 0.0 || canvas.bundle.is_some();
+        let bends = settings.look.curvature > 0.0 || canvas.bundle.is_some();
         let pieces = |lines: &Lines| match (lines.are_curved || bends, lines.all.len()) {
             (false, _) => 1,
             (true, count) if count > MANY => 8,
             (true, _) => 14,
         };
         let mut sheet = Self {
-            settings,
             ink,
             strokes: None,
             pieces: lines.as_ref().map_or(1, |(_, lines)| pieces(lines)),
@@ -140,23 +104,21 @@ impl<'a> Sheet<'a> {
                 * drawing.dimmed(),
             selected: None,
             afar,
-            order: nodes::order(drawing.node_size),
-            back,
             under: Vec::new(),
             marks: Vec::new(),
             canvas,
         };
         let pen = Pen { width: 1.0 + 0.5 * ink.room as f32, fades: true };
-        let strokes = lines.map(|(_, lines)| sheet.strokes(&lines, pen));
+        let strokes = lines.map(|(_, lines)| sheet.canvas.strokes(&lines, pen));
         cancel.check()?;
         if let Some(strokes) = &strokes
             && sheet.shows_arrows(strokes.len(), cancel)?
         {
-            sheet.arrows = strokes.iter().filter_map(|s| sheet.arrow(s)).collect();
+            sheet.arrows = strokes.iter().filter_map(|s| sheet.canvas.arrow(s, ink.room)).collect();
         }
         sheet.strokes = strokes;
         if let Some(rare) = rare {
-            sheet.rare = sheet.strokes(&rare, Pen { width: 1.0, fades: false });
+            sheet.rare = sheet.canvas.strokes(&rare, Pen { width: 1.0, fades: false });
         }
         cancel.check()?;
         sheet.selected = sheet.selected(pieces, cancel)?;
@@ -179,64 +141,69 @@ impl<'a> Sheet<'a> {
         let lines = Lines::of(edges, drawing);
         let count = lines.all.len();
         let strength = (14.0 / (count as f32 + 1.0).sqrt()).clamp(0.16, 0.95);
-        let strokes = self.strokes(&lines, Pen { width: 1.4, fades: false });
+        let strokes = self.canvas.strokes(&lines, Pen { width: 1.4, fades: false });
         let has_arrows = count <= SELECTED_ARROWS_MAX && self.shows_arrows(count, cancel)?;
-        let arrow = |stroke: &Stroke| self.arrow(stroke).filter(|_| has_arrows);
+        let arrow =
+            |stroke: &Stroke| self.canvas.arrow(stroke, self.ink.room).filter(|_| has_arrows);
         Ok(Some(Selected {
             pieces: pieces(&lines),
             arrows: strokes.iter().filter_map(arrow).collect(),
             strokes,
-            gain: strength * (self.settings.look.edge_opacity * self.afar.left()) as f32,
-            order: self.order.iter().copied().filter(|v| nodes.contains(*v)).collect(),
+            gain: strength * (self.canvas.settings.look.edge_opacity * self.afar.left()) as f32,
+            order: self.canvas.order.iter().copied().filter(|v| nodes.contains(*v)).collect(),
         }))
     }
 
     /// Finds what lies under the edges and over the nodes.
     fn mark(&mut self, panels: Panels) {
-        let drawing = self.canvas.drawing;
+        let canvas = &self.canvas;
+        let drawing = canvas.drawing;
+        let strokes = self.strokes.as_deref().unwrap_or_default();
         let mut obstacles = panels.covered;
         if let Some(under) = drawing.underlay {
-            self.under = underlay::lines(under, &self.canvas.view, self.settings.theme);
+            self.under = underlay::lines(under, &canvas.view, canvas.settings.theme);
             let square = |disc: Disc| {
                 let ([x, y], r) = (disc.at, disc.radius);
                 [x - r, y - r, 2.0 * r, 2.0 * r]
             };
-            let discs = names::discs(self).into_iter().map(square);
+            let discs = names::discs(canvas).into_iter().map(square);
             let mut taken = Taken::new(obstacles.iter().copied().chain(discs));
-            let (marks, places) = underlay::labels(self, under, &mut taken);
+            let (marks, places) = underlay::labels(canvas, under, &mut taken);
             self.marks.extend(marks);
             obstacles.extend(places);
         }
-        self.marks.extend(icons::marks(self, drawing.icons));
+        self.marks.extend(icons::marks(canvas, strokes, drawing.icons));
         self.marks.extend(self.afar.marks());
         if let Some(names) = drawing.names {
-            let (marks, places) = self.afar.names(self, names, &obstacles);
+            let (marks, places) = self.afar.names(canvas, names, &obstacles);
             self.marks.extend(marks);
             obstacles.extend(places);
         }
-        let placed =
-            drawing.names.map(|names| names::placed(self, names, &obstacles)).unwrap_or_default();
+        let covers = |node: u32| self.afar.covers(node);
+        let placed = drawing.names.map(|names| names::placed(canvas, names, &obstacles, covers));
+        let placed = placed.unwrap_or_default();
         if let Some(names) = drawing.edge_names {
-            let discs = names::discs(self);
-            self.marks.extend(edge_labels::marks(self, names, &placed, &obstacles, &discs));
+            let discs = names::discs(canvas);
+            let marks = edge_labels::marks(canvas, strokes, names, &placed, &obstacles, &discs);
+            self.marks.extend(marks);
         }
-        self.marks.extend(names::marks(self, placed));
+        self.marks.extend(names::marks(canvas, placed));
         self.marks.extend(panels.marks);
     }
 
     /// What a unit of ink counts where `scale` edges stand for each that is drawn.
     pub(crate) fn ink_scale(&self, scale: f64) -> f32 {
-        let light = if self.settings.theme == Theme::Light { LIGHT_INK } else { 1.0 };
+        let light = if self.canvas.settings.theme == Theme::Light { LIGHT_INK } else { 1.0 };
         (self.ink.alpha * scale * light) as f32
     }
 
     pub(crate) fn tone(&self, scale: f64) -> Tone {
         Tone {
-            height: self.settings.pixels()[1] as usize,
-            back: self.back,
-            clear: self.settings.background == Background::Clear,
+            height: self.canvas.settings.pixels()[1] as usize,
+            back: self.canvas.back,
+            clear: self.canvas.settings.background == Background::Clear,
             scale: self.ink_scale(scale),
-            opacity: (self.settings.look.edge_opacity * self.afar.left()) as f32
+            opacity: (self.canvas.settings.look.edge_opacity * self.afar.left()) as f32
                 * self.canvas.drawing.dimmed(),
         }
     }
@@ -244,10 +211,10 @@ impl<'a> Sheet<'a> {
     /// What nodes are drawn with: all of them, or those once more that `are_full` because they are selected.
     pub(crate) fn dots(&self, are_full: bool) -> Dots {
         Dots {
-            back: self.back[0],
-            opacity: (self.settings.look.point_opacity * self.afar.left()) as f32,
-            stroke: self.settings.look.point_stroke as f32,
-            scale: self.settings.scale as f32,
+            back: self.canvas.back[0],
+            opacity: (self.canvas.settings.look.point_opacity * self.afar.left()) as f32,
+            stroke: self.canvas.settings.look.point_stroke as f32,
+            scale: self.canvas.settings.scale as f32,
             are_full,
         }
     }
@@ -258,55 +225,11 @@ impl<'a> Sheet<'a> {
             return Ok(false);
         }
         let drawing = self.canvas.drawing;
-        Ok(match self.settings.look.arrows {
+        Ok(match self.canvas.settings.look.arrows {
             Some(wanted) => wanted,
             None => direction::is_directed(drawing.ends, drawing.positions.len(), cancel)?,
         })
     }
-
-    fn strokes(&self, lines: &Lines, pen: Pen) -> Vec<Stroke> {
-        let canvas = &self.canvas;
-        let stroke = |line: &Line| {
-            let curve = canvas.curve(*line)?;
-            let ends = canvas.drawing.ends[line.edge as usize].map(|v| canvas.at[v as usize]);
-            let weight =
-                if pen.fades { canvas.passing(ends) * canvas.faded(curve.span()) } else { 1.0 };
-            let width = pen.width * canvas.width(line.edge) * swell(line.count);
-            Some(Stroke { line: *line, curve, width, weight })
-        };
-        lines.all.iter().filter_map(stroke).collect()
-    }
-
-    fn arrow(&self, stroke: &Stroke) -> Option<Arrow> {
-        let Stroke { line, curve, width, .. } = *stroke;
-        let [s, d] = self.canvas.drawing.ends[line.edge as usize];
-        let span = curve.span();
-        let radius = self.canvas.diameter(d) * 0.5 + 1.5;
-        let head = 5.5 + 3.5 * self.ink.room as f32;
-        let length = head.min(3.0 + radius) + 1.5 * width;
-        if s == d || span < radius + 2.2 * length {
-            return None;
-        }
-        let back = if self.canvas.bundle.is_some() {
-            before(&curve, radius + 0.6 * length)
-        } else {
-            let back = curve.at(1.0 - (radius + length) / span);
-            [0, 1].map(|c| back[c] + (curve.m[c] - back[c]) * 0.15)
-        };
-        let run = [0, 1].map(|c| curve.b[c] - back[c]);
-        let far = run[0].hypot(run[1]).max(1e-6);
-        let dir = run.map(|x| x / far);
-        let tip = [0, 1].map(|c| curve.b[c] - dir[c] * radius);
-        Some(Arrow { edge: line.edge, tip, dir, length, weight: self.canvas.faded(span) })
-    }
-}
-
-/// The place on a curve from which it has so far left to go.
-fn before(curve: &Curve, far: f32) -> [f32; 2] {
-    let steps = 2 * SEGMENTS;
-    let places = (1..steps).map(|n| curve.at(n as f32 / steps as f32));
-    let apart = |p: &[f32; 2]| (curve.b[0] - p[0]).hypot(curve.b[1] - p[1]) >= far;
-    places.take_while(apart).last().unwrap_or(curve.a)
 }
 
 /// How many edges have rare colours, and their lines.
@@ -316,11 +239,4 @@ fn rare_lines(drawing: &Drawing<'_>) -> Option<(usize, Lines)> {
     let mut edges = rare::edges(at_sources, drawing.edge_rgba_some);
     edges.retain(|e| drawing.shows_edge(*e));
     (!edges.is_empty()).then(|| (edges.len(), Lines::of(edges.into_iter(), drawing)))
-}
-
-fn back(settings: &Settings) -> [[f32; 3]; 2] {
-    match settings.background {
-        Background::Color(rgb) => [rgb.map(|x| f32::from(x) / 255.0); 2],
-        Background::Theme | Background::Clear => settings.theme.background(),
-    }
 }

@@ -2,9 +2,11 @@
 
 use std::io::Read;
 
+use graphlume_scene::{Bits, IconLayer};
 use graphlume_types::{CancelReason, CancelToken, Code, Coded};
 
 use super::*;
+use crate::edges::rare;
 
 /// What is selected, over what is not.
 mod selected;

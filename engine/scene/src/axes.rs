@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use crate::bind::{Cx, ENCODING_IGNORED, NOT_SHOWN, Side, value_word};
-use crate::labels::cut;
+use crate::bind::{Cx, value_word};
+use crate::elements::Side;
 use crate::map;
 use crate::mapping::number;
+use crate::notices::{ENCODING_IGNORED, NOT_SHOWN};
+use crate::text::cut;
 
 /// Rows that are drawn.
 pub const AXIS_ROWS_MAX: usize = 500;

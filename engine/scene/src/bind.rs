@@ -9,43 +9,10 @@ use graphlume_types::{Notice, note};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
-use crate::icons::Place;
-use crate::kepler;
-use crate::scene::NodeColumn;
-use crate::wire::Axis;
-
-/// Nodes or edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    Node,
-    Edge,
-}
-
-impl Side {
-    /// The word of the complex encodings' keys.
-    const fn key(self) -> &'static str {
-        match self {
-            Self::Node => "point",
-            Self::Edge => "edge",
-        }
-    }
-
-    /// The elements on the wire.
-    pub(crate) const fn axis(self) -> Axis {
-        match self {
-            Self::Node => Axis::Node,
-            Self::Edge => Axis::Edge,
-        }
-    }
-
-    /// The word of simple bindings and of messages.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            Self::Node => "node",
-            Self::Edge => "edge",
-        }
-    }
-}
+use crate::elements::Side;
+use crate::encodings::{Encodings, NodeColumn};
+use crate::notices::COLUMN_MISSING;
+use crate::text::cut;
 
 /// The encodings of one side.
 #[derive(Debug, Clone, Copy)]
@@ -81,27 +48,10 @@ impl<'a> Spec<'a> {
             .filter(usable)
     }
 
-    /// Keys of complex encodings of which nothing is drawn.
-    pub(crate) fn not_drawn(&self) -> Vec<&'a str> {
-        let keys = self.complex.into_iter().flatten().flat_map(Map::keys);
-        let unknown = |k: &&String| {
-            if *k == kepler::KEY {
-                return false;
-            }
-            let rest = k.strip_prefix(self.side.key()).and_then(|k| k.strip_suffix("Encoding"));
-            !rest.is_some_and(|rest| is_drawn(crate::legend::kind_of(rest)))
-        };
-        let mut found: Vec<&str> = keys.filter(unknown).map(String::as_str).collect();
-        found.sort_unstable();
-        found.dedup();
-        found
+    /// The keys of all complex encodings.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.complex.into_iter().flatten().flat_map(Map::keys).map(String::as_str)
     }
-}
-
-/// Whether a kind of encoding, such as `Color`, changes the picture or the legend.
-fn is_drawn(kind: &str) -> bool {
-    let is_place = || Place::ALL.iter().any(|(_, name)| *name == kind);
-    ["Axis", "Color", "Opacity", "Size", "Weight"].contains(&kind) || is_place()
 }
 
 /// Which row of a column belongs to an element.
@@ -157,15 +107,6 @@ pub(crate) struct Cx<'a> {
     pub(crate) node_columns: &'a [NodeColumn],
     pub(crate) notices: Vec<Notice>,
 }
-
-/// A binding names a column that is not there.
-const COLUMN_MISSING: &str = "column-missing";
-/// An encoding cannot be read, or does not fit its column.
-pub(crate) const ENCODING_IGNORED: &str = "encoding-ignored";
-/// A channel of numbers is bound to a column without any.
-pub(crate) const NO_NUMBERS: &str = "column-without-numbers";
-/// Kept with the dataset, and not shown.
-pub(crate) const NOT_SHOWN: &str = "encoding-not-drawn";
 
 /// Columns that every graph has without a table.
 const DEGREES: [&str; 3] = ["degree", "degree_in", "degree_out"];
@@ -251,9 +192,22 @@ impl<'a> Cx<'a> {
     }
 }
 
+/// The parts that encodings are resolved against.
+pub(crate) fn context<'a>(
+    graph: &'a Graph,
+    nodes: Option<&'a Table>,
+    edges: Option<&'a Table>,
+    enc: &'a Encodings,
+) -> Cx<'a> {
+    let node = Spec::new(Side::Node, &enc.node);
+    let edge = Spec::new(Side::Edge, &enc.edge);
+    let node_columns = &enc.node_columns;
+    Cx { graph, nodes, edges, node, edge, node_columns, notices: Vec::new() }
+}
+
 /// A JSON value as a notice quotes it.
 pub(crate) fn value_word(value: &Value) -> String {
-    crate::labels::cut(&value.to_string(), 60)
+    cut(&value.to_string(), 60)
 }
 
 /// A value in the form that mappings are keyed by: integers without decimals, `true` and `false`, text

@@ -11,9 +11,10 @@ use graphlume_graph::Graph;
 use graphlume_table::{Table, cell_json, cell_text, keep_digits};
 use serde_json::{Value, json};
 
-use crate::bind::{Cx, Source};
-use crate::labels::{Labels, context, cut};
-use crate::scene::Encodings;
+use crate::bind::{Cx, Source, context};
+use crate::encodings::Encodings;
+use crate::labels::Labels;
+use crate::text::cut;
 
 /// Characters of one value at most.
 const VALUE_CHARS_MAX: usize = 4_096;

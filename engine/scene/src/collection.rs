@@ -7,7 +7,8 @@ use graphlume_graph::Topology;
 use crate::css::{self, Rgba};
 use crate::hues::is_built_in;
 use crate::order::EdgeOrder;
-use crate::palettes::{self, Kind};
+use crate::palette::Kind;
+use crate::palettes;
 
 /// A set of indices below a bound, one bit for each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

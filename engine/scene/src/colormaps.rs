@@ -6,8 +6,8 @@
 //! 2018 (<https://doi.org/10.1371/journal.pone.0199239>). turbo is by Anton Mikhailov, copyright 2019 Google LLC,
 //! licensed under the Apache License, Version 2.0.
 
-use crate::palettes::Kind::Sequential;
-use crate::palettes::Palette;
+use crate::palette::Kind::Sequential;
+use crate::palette::Palette;
 
 #[rustfmt::skip]
 pub(crate) const COLORMAPS: [Palette; 6] = [

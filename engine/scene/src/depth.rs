@@ -1,8 +1,10 @@
 //! The third coordinate of nodes, which a page shows on request.
 
-use crate::bind::{Cx, NO_NUMBERS, Side};
+use crate::bind::Cx;
 use crate::centre::centred;
+use crate::elements::Side;
 use crate::measure::plain;
+use crate::notices::NO_NUMBERS;
 use crate::wire::is_depth;
 
 /// The column that is taken for it where none is bound, as layouts in space leave it.

@@ -5,11 +5,11 @@ use arrow_schema::DataType;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use crate::Bits;
 use crate::bind::Source;
+use crate::collection::Bits;
 use crate::css::{self, Rgba, to_hex};
 use crate::hues::{OTHER, is_built_in};
-use crate::paint::Painted;
+use crate::painted::Painted;
 
 /// A column of positive numbers whose largest exceeds the median by this factor is shown on a log scale.
 const LOG_RATIO: f64 = 50.0;

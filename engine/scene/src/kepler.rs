@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use graphlume_types::{Notice, note};
 use serde_json::{Map, Value, json};
 
-use crate::bind::NOT_SHOWN;
 use crate::css::to_hex;
 use crate::hues::RAMP;
+use crate::notices::NOT_SHOWN;
 
 /// The key of such an encoding.
 pub(crate) const KEY: &str = "pointKeplerEncoding";

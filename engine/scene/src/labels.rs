@@ -6,8 +6,9 @@ use arrow_array::ArrayRef;
 use graphlume_graph::Graph;
 use graphlume_table::{Table, TextColumn, cell_text};
 
-use crate::bind::{Cx, Side, Source, Spec};
-use crate::scene::Encodings;
+use crate::bind::{Cx, Source, context};
+use crate::encodings::Encodings;
+use crate::text::cut;
 
 /// Characters of a label at most; the rest would never be seen.
 const LABEL_CHARS_MAX: usize = 200;
@@ -74,27 +75,6 @@ impl<'a> Labels<'a> {
     }
 }
 
-/// The parts that encodings are resolved against.
-pub(crate) fn context<'a>(
-    graph: &'a Graph,
-    nodes: Option<&'a Table>,
-    edges: Option<&'a Table>,
-    enc: &'a Encodings,
-) -> Cx<'a> {
-    let node = Spec::new(Side::Node, &enc.node);
-    let edge = Spec::new(Side::Edge, &enc.edge);
-    let node_columns = &enc.node_columns;
-    Cx { graph, nodes, edges, node, edge, node_columns, notices: Vec::new() }
-}
-
-/// At most `chars_max` characters of `text`, with an ellipsis when some were left out.
-pub(crate) fn cut(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 /// The most important nodes with their labels, the most important first; ties by index.
 pub(crate) fn candidates(labels: &Labels<'_>, importance: &[f32]) -> Vec<(u32, String)> {
     top(importance, CANDIDATES_MAX).into_iter().map(|v| (v, labels.short(v))).collect()
@@ -124,11 +104,5 @@ mod tests {
         assert_eq!(top(&[1.0, 5.0, 5.0, 0.0, 9.0], 3), [4, 1, 2]);
         assert_eq!(top(&[1.0, 2.0], 5), [1, 0]);
         assert!(top(&[], 5).is_empty());
-    }
-
-    #[test]
-    fn long_text_is_cut_between_characters() {
-        assert_eq!(cut("žluťoučký", 4), "žluť…");
-        assert_eq!(cut("abcd", 4), "abcd");
     }
 }

@@ -18,12 +18,16 @@ use std::hash::Hash;
 use serde_json::{Map, Value, json};
 
 use crate::axes;
-use crate::bind::{Cx, ENCODING_IGNORED, Side, Source};
+use crate::bind::{Cx, Source};
 use crate::css::{Rgba, to_hex};
-use crate::icons::{self, IconLayer, Place};
+use crate::elements::Side;
+use crate::icons;
+use crate::layer::{IconLayer, Place};
 use crate::mapping::{Mapping, NONE};
 use crate::measure::{self, Measured};
-use crate::paint::{self, Listed, Painted};
+use crate::notices::ENCODING_IGNORED;
+use crate::paint;
+use crate::painted::{Listed, Painted};
 
 /// Words before the kind in the keys of legend encodings, and the column that each is about where it names none.
 const PREFIXES: [(&str, Option<&str>); 3] =

@@ -4,7 +4,6 @@ use graphlume_table::to_f64;
 use serde_json::{Value, json};
 
 use crate::bind::Cx;
-use crate::measure::mercator;
 
 /// Columns that hold geographic coordinates in degrees where none are bound.
 pub const GEOGRAPHIC_COLUMNS: [&str; 2] = ["longitude", "latitude"];
@@ -71,4 +70,11 @@ pub(crate) fn degrees(cx: &Cx<'_>) -> Option<[Vec<f64>; 2]> {
         (is_bound || rows.iter().all(fits)).then(|| source.gather(&rows, f64::NAN))
     };
     Some([of(lon, 360.0)?, of(lat, 90.0)?])
+}
+
+/// Degrees to the plane of web maps, in degrees at the equator; the poles are cut off as maps do.
+pub(crate) fn mercator(lon: f64, lat: f64) -> [f64; 2] {
+    const LATITUDE_MAX: f64 = 85.051_128_779_806_6;
+    let phi = lat.clamp(-LATITUDE_MAX, LATITUDE_MAX).to_radians();
+    [lon, phi.tan().asinh().to_degrees()]
 }

@@ -5,11 +5,13 @@ use graphlume_types::{Notice, note};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
-use crate::bind::{Cx, ENCODING_IGNORED, NO_NUMBERS, Side, Source};
+use crate::bind::{Cx, Source};
 use crate::centre::{Places, tell_together};
+use crate::elements::Side;
 use crate::far::tell_far;
-use crate::map;
+use crate::map::{self, mercator};
 use crate::mapping::{Mapping, NONE, number};
+use crate::notices::{ENCODING_IGNORED, NO_NUMBERS};
 
 /// Numbers of elements; NaN where there is none.
 #[derive(Debug, Clone)]
@@ -262,13 +264,6 @@ fn coordinates(cx: &mut Cx<'_>, x: &str, y: &str) -> Option<[Vec<f64>; 2]> {
 
 fn paired(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Vec<[f64; 2]> {
     x.par_iter().zip(y).with_min_len(1 << 12).map(|(x, y)| f(*x, *y)).collect()
-}
-
-/// Degrees to the plane of web maps, in degrees at the equator; the poles are cut off as maps do.
-pub(crate) fn mercator(lon: f64, lat: f64) -> [f64; 2] {
-    const LATITUDE_MAX: f64 = 85.051_128_779_806_6;
-    let phi = lat.clamp(-LATITUDE_MAX, LATITUDE_MAX).to_radians();
-    [lon, phi.tan().asinh().to_degrees()]
 }
 
 /// The least weight of a node as a share of the mean.

@@ -6,8 +6,8 @@ use graphlume_graph::Graph;
 use graphlume_table::Table;
 use rayon::prelude::*;
 
+use crate::encodings::Encodings;
 use crate::labels::Labels;
-use crate::scene::Encodings;
 
 /// One node found by a search.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]

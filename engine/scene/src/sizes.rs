@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use crate::bind::{Cx, Side};
+use crate::bind::Cx;
 use crate::crowding;
+use crate::elements::Side;
 use crate::measure::{self, Measured};
 
 /// How large nodes are.

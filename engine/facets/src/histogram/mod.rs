@@ -1,6 +1,7 @@
 //! Histograms of columns: how many elements there are in each part, and how many of them pass.
 
 mod codes;
+mod parts;
 mod ranges;
 mod values;
 
@@ -19,25 +20,10 @@ use codes::Codes;
 use ranges::Ranges;
 use values::Values;
 
-/// Values of a category that are listed.
-pub const VALUES_MAX: usize = 50;
+pub use parts::{Count, Parts, VALUES_MAX};
+
 /// Parts of a range at most: with the nulls each has a number of a byte.
 pub const BINS_MAX: u8 = 254;
-
-/// Elements of a part of a histogram.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Count {
-    /// All of them.
-    pub total: u64,
-    /// Those that pass everything but brushes on the same column.
-    pub passing: u64,
-}
-
-impl Count {
-    fn json(self) -> Value {
-        json!({"total": self.total, "passing": self.passing})
-    }
-}
 
 /// A histogram that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,29 +53,6 @@ pub struct Histogram {
     pub parts: Parts,
     /// Elements without a value: null and NaN; of a range what is infinite as well, which no brush can keep.
     pub nulls: Count,
-}
-
-/// The parts of a histogram.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Parts {
-    /// Ranges of numbers or dates. Without any number there is none.
-    Ranges {
-        /// Whether their widths grow by a factor.
-        log: bool,
-        /// Where they begin, and where the last one ends; milliseconds since 1970 for dates.
-        edges: Vec<f64>,
-        /// What is in each: from its beginning to before the next one, and in the last one its end as well.
-        counts: Vec<Count>,
-    },
-    /// Single values, the most frequent first, at most [`VALUES_MAX`].
-    Values {
-        /// Each value with what has it.
-        values: Vec<(Scalar, Count)>,
-        /// How many values there are, of those that were searched for.
-        distinct: u64,
-        /// What has another of these values than the listed ones.
-        others: Count,
-    },
 }
 
 impl Histogram {
@@ -217,12 +180,12 @@ impl Work<'_> {
             bins: if is_range { wanted.bins.clamp(1, BINS_MAX) } else { 0 },
             log: cells.kind == ColumnKind::Number && wanted.log,
         };
-        if let Some(found) = self.facets.columns.get(&key) {
+        if let Some(found) = self.caches.columns.get(&key) {
             return Ok((cells.kind, found));
         }
         let binned = Arc::new(self.bin(&cells, &key)?);
         let bytes = binned.codes.bytes() + binned.shape.bytes() + binned.totals.len() as u64 * 8;
-        self.facets.columns.put(key, &binned, (bytes, self.keep_max()), self.cancel);
+        self.caches.columns.put(key, &binned, (bytes, self.keep_max()), self.cancel);
         Ok((cells.kind, binned))
     }
 

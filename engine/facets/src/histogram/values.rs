@@ -7,7 +7,7 @@ use graphlume_graph::canon::Column;
 use rayon::prelude::*;
 
 use super::codes::Codes;
-use super::{Count, Parts, VALUES_MAX};
+use super::parts::{Count, Parts, VALUES_MAX};
 use crate::column::{Cells, ROWS_AT_ONCE};
 use crate::rule::Axis;
 use crate::work::Work;

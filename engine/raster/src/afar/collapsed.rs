@@ -5,22 +5,9 @@ use graphlume_scene::Bits;
 use graphlume_scene::wire::NO_GROUP;
 
 use super::groups::{Elements, groups_of};
+use crate::drawing::{Collapsed, Drawing};
+use crate::settings::Theme;
 use crate::view::is_placed;
-use crate::{Drawing, Theme};
-
-/// What is collapsed in a drawing.
-#[derive(Debug)]
-pub struct Collapsed {
-    /// The entry of every node; [`NO_GROUP`] for one that is not collapsed.
-    of: Vec<u16>,
-    names: Vec<String>,
-    /// The middle of each entry; none where no member has a place.
-    middles: Vec<Option<[f64; 2]>>,
-    positions: Vec<[f32; 2]>,
-    visible: [Bits; 2],
-    /// The nodes that filters leave; none where these hide nothing.
-    left: Option<Bits>,
-}
 
 /// A disc that stands for collapsed nodes.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,16 +65,6 @@ impl Collapsed {
         let [nodes, edges] = &self.visible;
         let visible = Some([nodes, edges]);
         Drawing { positions: &self.positions, visible, collapsed: Some(self), ..drawing }
-    }
-
-    /// Whether filters hide nodes, and leave this one.
-    pub(crate) fn leaves(&self, node: u32) -> bool {
-        self.left.as_ref().is_none_or(|left| left.contains(node))
-    }
-
-    /// Whether filters hide nodes.
-    pub(crate) const fn is_filtered(&self) -> bool {
-        self.left.is_some()
     }
 
     /// The discs, the largest first; one stays while filters leave any of its members.

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use graphlume_scene::wire::NO_GROUP;
 
+use crate::drawing::Drawing;
+use crate::settings::Theme;
 use crate::view::is_placed;
-use crate::{Drawing, Theme};
 
 /// What of a group does not depend on where its nodes are.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,8 @@
 
 use super::apart::{Body, set_apart};
 use super::groups::{Elements, Group, Link, Spread, groups_of, links_of, places_in, spreads};
-use crate::{Drawing, Theme};
+use crate::drawing::Drawing;
+use crate::settings::Theme;
 
 /// Pixels between neighbouring nodes at which they begin to be told apart, and at which all are.
 const APART: [f64; 2] = [3.0, 6.0];

@@ -1,4 +1,5 @@
 use super::*;
+use crate::drawing::DIMMED;
 
 /// The strongest channel of a pixel over the background.
 fn strength(picture: &[[u8; 4]], [row, column]: [usize; 2]) -> f32 {

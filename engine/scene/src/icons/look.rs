@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{flags, names};
-use crate::bind::{Cx, Side, Source};
+use crate::bind::{Cx, Source};
 use crate::css;
-use crate::labels::cut;
+use crate::elements::Side;
 use crate::mapping::{Mapping, NONE, number};
+use crate::text::cut;
 
 /// Icons that stand for values which name none; each is told from the others by its outline alone.
 pub(super) const SHAPE_NAMES: [&str; 12] = [

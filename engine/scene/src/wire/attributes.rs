@@ -2,19 +2,9 @@
 
 use bytes::Bytes;
 
-use crate::Bits;
-
 use super::{Bounds, HEADER_BYTES, Header, Kind, Stamp, frame};
-
-/// Which elements a colour or size frame is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Axis {
-    /// Nodes, in node index order.
-    Node = 0,
-    /// Edges, in drawn order.
-    Edge = 1,
-}
+use crate::collection::Bits;
+use crate::elements::Axis;
 
 /// Bytes between the axis and the data, so that the data stays aligned.
 const PREFIX_BYTES: usize = 16;

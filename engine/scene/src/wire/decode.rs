@@ -3,8 +3,8 @@
 use super::icons::{ICONS_PREFIX_BYTES, read_list};
 use super::quantize::{ABSENT, Bounds};
 use super::{Axis, Header, Kind, payload};
-use crate::SceneError;
-use crate::icons::IconLayer;
+use crate::error::SceneError;
+use crate::layer::IconLayer;
 
 /// A frame in parts.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{Bounds, Header, Kind, Stamp, frame};
-use crate::icons::{IconLayer, Place};
+use crate::layer::{IconLayer, Place};
 
 /// Bytes before the indices: the axis, the place, two of padding, the bytes of the list at the end, and padding.
 pub(super) const ICONS_PREFIX_BYTES: usize = 16;

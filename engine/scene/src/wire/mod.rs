@@ -35,10 +35,11 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use crate::SceneError;
+use crate::error::SceneError;
 
+pub use crate::elements::Axis;
 pub use attributes::{
-    Axis, NO_GROUP, chosen_of, colors_of, encode_color, encode_groups, encode_labels, encode_mask,
+    NO_GROUP, chosen_of, colors_of, encode_color, encode_groups, encode_labels, encode_mask,
     encode_node_colors, encode_size, encode_some_edge_colors, has_some_colors, sizes_of,
 };
 pub use decode::{Decoded, Frame, Viewer, decode};

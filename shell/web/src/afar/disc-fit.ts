@@ -27,7 +27,7 @@ export interface Reaching {
 }
 
 /**
- * The view that shows a box and all of each disc (`engine/raster/src/view.rs` has the same). Discs reach by
+ * The view that shows a box and all of each disc (`engine/raster/src/fit.rs` has the same). Discs reach by
  * pixels beyond their places, so the room that they take depends on the scale, which is found by turns. Zoom
  * is seen in relation to the scale of the whole picture, or to this view's own.
  */

@@ -64,7 +64,7 @@ export interface OnLine {
 
 /**
  * Where something may be written on a line that is no loop, the best place first: the middle; of a bundled
- * one, whose neighbours run with it, also other places (`engine/raster/src/spots.rs` has the same).
+ * one, whose neighbours run with it, also other places (`engine/raster/src/canvas/spots.rs` has the same).
  */
 export function placesOn(picture: Picture, edge: number, packed: number): OnLine[] {
   const curve = curveOf(picture, edge, packed);
