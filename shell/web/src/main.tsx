@@ -1,5 +1,6 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { loadFor } from './lazy/loaders.ts';
 import { App, type Surfaces } from './panels/app.tsx';
 import * as act from './state/actions.ts';
 import { watchPictures } from './state/notices.ts';
@@ -52,23 +53,11 @@ async function makeViewer({ stage, surface }: Surfaces): Promise<Viewer> {
 
 async function start({ stage, surface }: Surfaces): Promise<void> {
   const viewer = await makeViewer({ stage, surface });
+  loadFor(viewer);
   act.setViewer(viewer);
   effect(() => {
-    if (store.phase.value !== 'ready' || store.more.peek()) return;
-    void import('./panels/more.tsx').then((more) => {
-      viewer.onDraw = () => more.placeCards(stage, viewer);
-      more.listenKeys(viewer);
-      viewer.drag = new more.Dragging(viewer.picture, viewer.link, viewer.pins);
-      new more.PointerInput(surface, viewer);
-      viewer.picture.camera.flight = more.flight;
-      viewer.picture.pointing = more.pointing;
-      more.watchAfar(viewer);
-      viewer.picture.findDirection = more.isDirected;
-      viewer.picture.rare = new more.RareEdges();
-      viewer.picture.change();
-      viewer.nameInView(more.Names);
-      store.more.value = more;
-    });
+    if (store.phase.value !== 'ready' || store.panels.peek()) return;
+    void import('./lazy/more.ts').then((more) => more.start(viewer, stage, surface));
   });
   let embedded = window.parent === window;
   effect(() => {

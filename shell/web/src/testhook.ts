@@ -1,8 +1,7 @@
-import * as store from './state/store.ts';
-import type { EdgeLabel } from './bound/edge-labels.ts';
-import type { ShownGroup } from './afar/afar.ts';
 import { afar } from './state/afar.ts';
 import { bound } from './state/bound.ts';
+import type { EdgeLabel, ShownGroup } from './state/lazy.ts';
+import * as store from './state/store.ts';
 import type { Viewer } from './state/viewer.ts';
 
 /** `window.__viewer`: what tests of the page may see. Everything is read-only except under `?test=1`. */
@@ -70,7 +69,7 @@ export function installHook(viewer: Viewer): void {
   const { picture } = viewer;
   const hook: ViewerHook = {
     get ready() {
-      return (store.phase.value === 'ready' && store.more.value !== null) || store.phase.value === 'empty';
+      return (store.phase.value === 'ready' && store.panels.value !== null) || store.phase.value === 'empty';
     },
     get frame() {
       return picture.frames;

@@ -3,15 +3,14 @@ import { readMask, type Frame } from '../net/frames.ts';
 import type { Change, Changed, Do, FromServer, ToServer } from '../net/messages.ts';
 import type { Message } from '../net/session.ts';
 import { needsAfar } from '../state/afar.ts';
+import type { DocumentPart } from '../state/lazy.ts';
 import { hiddenChanged } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
+import { DocumentApi } from './api.ts';
 import { leftOut } from './bits.ts';
 import { SharedDocument, freshId } from './document.ts';
-import { DocumentApi } from './api.ts';
-import { setSession } from './current.ts';
 import { applyLook } from './look.ts';
-import * as instruments from './instruments.tsx';
 import * as state from './state.ts';
 import { newsWords, problemWords } from './words.ts';
 
@@ -28,7 +27,7 @@ interface Pending {
 }
 
 /** The page's part in the shared document: hears of it, and asks for changes. */
-export class DocumentSession {
+export class DocumentSession implements DocumentPart {
   readonly document = new SharedDocument();
   readonly api: DocumentApi;
   private readonly pending = new Map<string, Pending>();
@@ -39,9 +38,11 @@ export class DocumentSession {
   /** Whether the server has told of a document: older ones have none. */
   private known = false;
 
-  constructor(readonly viewer: Viewer) {
+  constructor(
+    readonly viewer: Viewer,
+    private readonly instruments: store.Instruments,
+  ) {
     this.api = new DocumentApi(viewer);
-    setSession(this);
     effect(() => {
       if (store.link.value === 'live') return;
       for (const entry of this.pending.values()) entry.lost = true;
@@ -81,7 +82,7 @@ export class DocumentSession {
   private begin(): void {
     if (this.known) return;
     this.known = true;
-    store.instruments.value = instruments;
+    store.instruments.value = this.instruments;
     if (store.params.showHistograms) state.toggle('histograms', true);
   }
 

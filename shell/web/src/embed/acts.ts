@@ -122,7 +122,7 @@ export async function select(viewer: Viewer, what: unknown): Promise<true> {
   const { nodes, edges } = elements(viewer, 'setSelectionExternal', what);
   const marks = new Uint8Array(viewer.picture.data.numNodes);
   for (const node of nodes) marks[node] = 1;
-  (await selecting(viewer)).choose(marks, edges);
+  (await selecting()).choose(marks, edges);
   return true;
 }
 
@@ -130,6 +130,6 @@ export async function select(viewer: Viewer, what: unknown): Promise<true> {
 export async function highlight(viewer: Viewer, what: unknown): Promise<true> {
   const { nodes, edges } = elements(viewer, 'setHighlightExternal', what);
   const { darken } = (what ?? {}) as { darken?: unknown };
-  (await selecting(viewer)).emphasize(nodes, edges, darken !== false);
+  (await selecting()).emphasize(nodes, edges, darken !== false);
   return true;
 }

@@ -2,10 +2,10 @@ import { batch } from '@preact/signals';
 import { Api } from '../net/api.ts';
 import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../net/frames.ts';
 import { SessionLink, type Message } from '../net/session.ts';
-import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
+import { LabelLayer, type LayerInput } from '../picture/label-layer.ts';
 import { TextWidths } from '../gl/glyph-atlas.ts';
 import type { Names } from '../scene/names.ts';
-import { Picture } from '../scene/picture.ts';
+import { Picture } from '../picture/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
 import { afar, groupNames, isGrouping } from './afar.ts';
 import { bound, isBinding, withBound } from './bound.ts';
@@ -16,6 +16,7 @@ import { EdgeLoading } from './edge-loading.ts';
 import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
+import { load } from './lazy.ts';
 import { showLayout, showRefusal } from './layout-state.ts';
 import { showLink } from './link-state.ts';
 import { lookOf, namesShown } from './look.ts';
@@ -124,7 +125,7 @@ export class Viewer {
   /** Shows the server's picture where the browser has not given back what it draws with. */
   private async standIn(): Promise<void> {
     if (!this.picture.renderer.gl.isContextLost()) return;
-    (await import('../still/still.tsx')).showStill(this);
+    await load.still();
   }
 
   // ---- messages -------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ export class Viewer {
         this.onUnderlay(message);
       }
       else if (message.t === 'error') showRefusal(message);
-      else if (tellsDocument(message)) void documents(this).then((all) => all.hear(message));
+      else if (tellsDocument(message)) void documents().then((all) => all.hear(message));
     });
   }
 
@@ -195,7 +196,7 @@ export class Viewer {
 
   private onUnderlay(message: Message): void {
     const { axes, map } = (message.underlay ?? {}) as { axes?: unknown[]; map?: unknown };
-    if (bound || axes?.length || map || message.edges_named) withBound(this, (all) => all.underlie(message));
+    if (bound || axes?.length || map || message.edges_named) withBound((all) => all.underlie(message));
   }
 
   private newElements(nodes: number, edges: number): void {
@@ -273,10 +274,10 @@ export class Viewer {
         break;
       }
       case KIND.MASK:
-        void documents(this).then((all) => all.mask(frame));
+        void documents().then((all) => all.mask(frame));
         break;
       case KIND.ICONS:
-        withBound(this, (all) => all.frame(frame));
+        withBound((all) => all.frame(frame));
         break;
       case KIND.LABELS:
         this.labels.setLabels(readLabels(frame));
@@ -364,7 +365,7 @@ export class Viewer {
 
   /** Names the edge under the pointer, -1 for none. */
   hoverEdge(edge: number): void {
-    if (bound || edge >= 0) withBound(this, (all) => all.hover(edge));
+    if (bound || edge >= 0) withBound((all) => all.hover(edge));
   }
 
   select(index: number): void {
