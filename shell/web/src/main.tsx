@@ -3,10 +3,10 @@ import { render } from 'preact';
 import { loadFor } from './lazy/loaders.ts';
 import { App, type Surfaces } from './panels/app.tsx';
 import * as act from './state/actions.ts';
+import { LiveViewer } from './state/live-viewer.ts';
 import { watchPictures } from './state/notices.ts';
 import * as store from './state/store.ts';
 import { applyMetadata } from './state/theme.ts';
-import { Viewer } from './state/viewer.ts';
 
 const { params } = store;
 const still = params.test || matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -17,7 +17,7 @@ function needsSplash(): boolean {
 }
 
 /** Follows the size of the stage and the pixel ratio of the screen. */
-function followSize(stage: HTMLElement, viewer: Viewer): void {
+function followSize(stage: HTMLElement, viewer: LiveViewer): void {
   const resize = (): void => {
     store.viewport.value = { w: innerWidth, h: innerHeight };
     viewer.resize(
@@ -42,8 +42,8 @@ function followSize(stage: HTMLElement, viewer: Viewer): void {
 }
 
 /** The viewer, which shows the server's pictures where the browser cannot draw. */
-async function makeViewer({ stage, surface }: Surfaces): Promise<Viewer> {
-  const make = (): Viewer => new Viewer(surface, stage, still);
+async function makeViewer({ stage, surface }: Surfaces): Promise<LiveViewer> {
+  const make = (): LiveViewer => new LiveViewer(surface, stage, still);
   try {
     return make();
   } catch (error) {

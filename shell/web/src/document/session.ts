@@ -1,7 +1,7 @@
 import { batch, effect } from '@preact/signals';
 import { readMask, type Frame } from '../net/frames.ts';
 import type { Change, Changed, Do, FromServer, ToServer } from '../net/messages.ts';
-import type { Message } from '../net/session.ts';
+import type { Message, SessionLink } from '../net/session.ts';
 import { needsAfar } from '../state/afar.ts';
 import type { DocumentPart } from '../state/lazy.ts';
 import { hiddenChanged } from '../state/selecting.ts';
@@ -40,6 +40,7 @@ export class DocumentSession implements DocumentPart {
 
   constructor(
     readonly viewer: Viewer,
+    private readonly link: SessionLink,
     private readonly instruments: store.Instruments,
   ) {
     this.api = new DocumentApi(viewer);
@@ -161,7 +162,7 @@ export class DocumentSession implements DocumentPart {
     for (const [id, entry] of this.pending) {
       if (!entry.lost) continue;
       entry.lost = false;
-      if (entry.request.t !== 'do' || !this.viewer.link.send({ ...entry.request })) this.answer(id, UNKNOWN);
+      if (entry.request.t !== 'do' || !this.link.send({ ...entry.request })) this.answer(id, UNKNOWN);
     }
   }
 
@@ -172,7 +173,7 @@ export class DocumentSession implements DocumentPart {
   }
 
   private send(request: ToServer): Promise<string | null> {
-    if (!this.viewer.link.send({ ...request })) return Promise.resolve(NO_LINK);
+    if (!this.link.send({ ...request })) return Promise.resolve(NO_LINK);
     return new Promise((answer) => {
       this.pending.set(request.id, { request, lost: false, answer });
     });

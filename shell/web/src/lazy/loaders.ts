@@ -1,8 +1,8 @@
 import { addLoaders } from '../state/lazy.ts';
-import type { Viewer } from '../state/viewer.ts';
+import type { LiveViewer } from '../state/live-viewer.ts';
 
 /** Says how the parts of the page are loaded that are not needed at its start: a row each. */
-export function loadFor(viewer: Viewer): void {
+export function loadFor(viewer: LiveViewer): void {
   addLoaders({
     bound: () => import('../bound/bound.ts').then((all) => new all.Bound(viewer)),
     document: () => import('./session.ts').then((all) => all.start(viewer)),

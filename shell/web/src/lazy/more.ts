@@ -16,7 +16,7 @@ import type { Space } from '../space/space.ts';
 import { Dragging } from '../state/dragging.ts';
 import { addLoaders } from '../state/lazy.ts';
 import * as store from '../state/store.ts';
-import type { Viewer } from '../state/viewer.ts';
+import type { LiveViewer } from '../state/live-viewer.ts';
 
 /** What is loaded once the graph is on the screen: nobody needs it before. */
 
@@ -30,7 +30,7 @@ const panels: Record<store.PanelPlace, readonly store.Part[]> = {
 };
 
 /** Says how the parts are loaded that only these panels ask for. */
-function loadMore(viewer: Viewer): void {
+function loadMore(viewer: LiveViewer): void {
   let space: Space | null = null;
   addLoaders({
     afar: () => import('../afar/afar.ts').then((all) => new all.Afar(viewer)),
@@ -39,7 +39,7 @@ function loadMore(viewer: Viewer): void {
   });
 }
 
-export function start(viewer: Viewer, stage: HTMLElement, surface: HTMLElement): void {
+export function start(viewer: LiveViewer, stage: HTMLElement, surface: HTMLElement): void {
   const { picture } = viewer;
   loadMore(viewer);
   viewer.onDraw = () => placeCards(stage, picture);

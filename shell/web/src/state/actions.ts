@@ -2,19 +2,19 @@ import { maySteer } from './helm.ts';
 import { load } from './lazy.ts';
 import type { ColorKey, Swatch } from './legend.ts';
 import { selecting } from './selecting.ts';
+import type { LiveViewer } from './live-viewer.ts';
 import * as store from './store.ts';
 import { toggleTheme } from './theme.ts';
-import type { Viewer } from './viewer.ts';
 
 /** What buttons and keys do. The viewer exists once its canvases do. */
 
-let viewer: Viewer | null = null;
+let viewer: LiveViewer | null = null;
 
-export function setViewer(value: Viewer): void {
+export function setViewer(value: LiveViewer): void {
   viewer = value;
 }
 
-export function theViewer(): Viewer | null {
+export function theViewer(): LiveViewer | null {
   return viewer;
 }
 
