@@ -85,12 +85,12 @@ def test_imports_upwards_that_are_planted_in_the_tree_are_named(tmp_path):
     copy_scripts(tmp_path)
     add(tmp_path, "engine/store/src/tuning.rs", "use crate::property_graph::PropertyGraph;\n")
     add(tmp_path, "engine/core/src/session/state.rs", "use super::viewer::Viewer;\n")
-    add(tmp_path, "shell/web/src/gl/gpu.ts", "import { PageControl } from '../state/camera-control.ts';\n")
+    add(tmp_path, "shell/web/src/gl/gpu.ts", "import { PageControl } from '../state/theme.ts';\n")
     status, printed = house(tmp_path)
     assert status == 1
     assert "engine/store/src/tuning.rs:1 imports engine/store/src/property_graph/mod.rs (tuning -> property_graph)" in printed
     assert "engine/core/src/session/state.rs:1 imports engine/core/src/session/viewer.rs (state -> viewer)" in printed
-    assert "shell/web/src/gl/gpu.ts:1 imports shell/web/src/state/camera-control.ts (gl -> state)" in printed
+    assert "shell/web/src/gl/gpu.ts:1 imports shell/web/src/state/theme.ts (gl -> state)" in printed
 
 
 def test_a_tree_within_its_bounds_passes(small):

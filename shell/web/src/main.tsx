@@ -1,11 +1,12 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { loadFor } from './lazy/loaders.ts';
 import { App, type Surfaces } from './panels/app.tsx';
 import * as act from './state/actions.ts';
+import { LiveViewer } from './state/live-viewer.ts';
 import { watchPictures } from './state/notices.ts';
 import * as store from './state/store.ts';
 import { applyMetadata } from './state/theme.ts';
-import { Viewer } from './state/viewer.ts';
 
 const { params } = store;
 const still = params.test || matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -16,7 +17,7 @@ function needsSplash(): boolean {
 }
 
 /** Follows the size of the stage and the pixel ratio of the screen. */
-function followSize(stage: HTMLElement, viewer: Viewer): void {
+function followSize(stage: HTMLElement, viewer: LiveViewer): void {
   const resize = (): void => {
     store.viewport.value = { w: innerWidth, h: innerHeight };
     viewer.resize(
@@ -41,8 +42,8 @@ function followSize(stage: HTMLElement, viewer: Viewer): void {
 }
 
 /** The viewer, which shows the server's pictures where the browser cannot draw. */
-async function makeViewer({ stage, surface }: Surfaces): Promise<Viewer> {
-  const make = (): Viewer => new Viewer(surface, stage, still);
+async function makeViewer({ stage, surface }: Surfaces): Promise<LiveViewer> {
+  const make = (): LiveViewer => new LiveViewer(surface, stage, still);
   try {
     return make();
   } catch (error) {
@@ -52,23 +53,11 @@ async function makeViewer({ stage, surface }: Surfaces): Promise<Viewer> {
 
 async function start({ stage, surface }: Surfaces): Promise<void> {
   const viewer = await makeViewer({ stage, surface });
+  loadFor(viewer);
   act.setViewer(viewer);
   effect(() => {
-    if (store.phase.value !== 'ready' || store.more.peek()) return;
-    void import('./panels/more.tsx').then((more) => {
-      viewer.onDraw = () => more.placeCards(stage, viewer);
-      more.listenKeys(viewer);
-      viewer.drag = new more.Dragging(viewer.picture, viewer.link, viewer.pins);
-      new more.PointerInput(surface, viewer);
-      viewer.picture.camera.flight = more.flight;
-      viewer.picture.pointing = more.pointing;
-      more.watchAfar(viewer);
-      viewer.picture.findDirection = more.isDirected;
-      viewer.picture.rare = new more.RareEdges();
-      viewer.picture.change();
-      viewer.nameInView(more.Names);
-      store.more.value = more;
-    });
+    if (store.phase.value !== 'ready' || store.panels.peek()) return;
+    void import('./lazy/more.ts').then((more) => more.start(viewer, stage, surface));
   });
   let embedded = window.parent === window;
   effect(() => {

@@ -1,9 +1,8 @@
-import * as store from './state/store.ts';
-import type { EdgeLabel } from './bound/edge-labels.ts';
-import type { ShownGroup } from './afar/afar.ts';
 import { afar } from './state/afar.ts';
 import { bound } from './state/bound.ts';
-import type { Viewer } from './state/viewer.ts';
+import type { EdgeLabel, ShownGroup } from './state/lazy.ts';
+import * as store from './state/store.ts';
+import type { LiveViewer } from './state/live-viewer.ts';
 
 /** `window.__viewer`: what tests of the page may see. Everything is read-only except under `?test=1`. */
 export interface ViewerHook {
@@ -34,7 +33,7 @@ export interface ViewerHook {
   drop?(): void;
 }
 
-function doc(viewer: Viewer): Record<string, unknown> {
+function doc(viewer: LiveViewer): Record<string, unknown> {
   const { camera, fitScale, size } = viewer.picture;
   return {
     phase: store.phase.value,
@@ -57,7 +56,7 @@ function doc(viewer: Viewer): Record<string, unknown> {
   };
 }
 
-async function settle(viewer: Viewer): Promise<void> {
+async function settle(viewer: LiveViewer): Promise<void> {
   const frame = (): Promise<number> => new Promise((done) => requestAnimationFrame(done));
   for (let calm = 0; calm < 2;) {
     await frame();
@@ -66,11 +65,11 @@ async function settle(viewer: Viewer): Promise<void> {
   }
 }
 
-export function installHook(viewer: Viewer): void {
+export function installHook(viewer: LiveViewer): void {
   const { picture } = viewer;
   const hook: ViewerHook = {
     get ready() {
-      return (store.phase.value === 'ready' && store.more.value !== null) || store.phase.value === 'empty';
+      return (store.phase.value === 'ready' && store.panels.value !== null) || store.phase.value === 'empty';
     },
     get frame() {
       return picture.frames;

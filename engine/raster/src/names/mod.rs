@@ -1,4 +1,4 @@
-//! The names of a picture: which nodes would like one (`shell/web/src/scene/names.ts` and `label-layer.ts`), and the marks
+//! The names of a picture: which nodes would like one (`shell/web/src/scene/names.ts`, `picture/label-layer.ts`), and the marks
 //! that they become.
 
 pub(crate) mod edge_labels;

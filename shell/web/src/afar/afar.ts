@@ -1,13 +1,15 @@
 import type { Marks, TextInk } from '../gl/marks.ts';
-import type { DrawInput, NodeList } from '../gl/renderer.ts';
+import type { DrawInput } from '../gl/renderer.ts';
+import type { NodeList } from '../scene/scene-data.ts';
 import { toBits64 } from '../document/bits.ts';
 import { collapse, expand } from '../document/collapse.ts';
 import { readFrame } from '../net/frames.ts';
 import { toScreen, viewBox, type Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
-import type { LayerInput } from '../scene/label-layer.ts';
+import type { LayerInput } from '../picture/label-layer.ts';
 import { shorten } from '../scene/labels.ts';
 import { bundled, groupsShown } from '../state/afar.ts';
+import type { AfarLayer, ShownGroup } from '../state/lazy.ts';
 import { inSpace } from '../state/space.ts';
 import { announcement, notice, params } from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -40,30 +42,13 @@ const PATIENCE = 20;
 /** The level of discs that stand for collapsed nodes. */
 const COLLAPSED = -1;
 
-export interface ShownGroup {
-  /** Level, coarse first, and place in its list. */
-  level: number;
-  at: number;
-  name: string;
-  count: number;
-  x: number;
-  y: number;
-  r: number;
-  opacity: number;
-  color: readonly [number, number, number];
-  /** The node that gives its name. */
-  top: number;
-  /** The document's entry of collapsed nodes. */
-  id?: string;
-}
-
 /**
  * The view from afar: communities as discs with their names and numbers of nodes and lines between them,
  * over the nodes, which are too many there to be told apart; zoomed in, groups open into those within, and
  * these into their nodes. Everything but who belongs together is the page's own: groups follow the layout,
  * the filters and the colours.
  */
-export class Afar {
+export class Afar implements AfarLayer {
   /** Where names stand. */
   obstacles: Rect[] = [];
   /** Groups of the last frame, the largest first. */

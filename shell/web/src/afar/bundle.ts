@@ -1,7 +1,8 @@
 import { GpuTable, Program } from '../gl/gpu.ts';
 import type { Marks } from '../gl/marks.ts';
 import type { EdgeBending, Place } from '../gl/edge-bending.ts';
-import type { Renderer, SceneData } from '../gl/renderer.ts';
+import type { Renderer } from '../gl/renderer.ts';
+import type { SceneData } from '../scene/scene-data.ts';
 import { ARROWS_FS, LINES_FS, QUADS_FS } from '../gl/shaders.ts';
 import { ABSENT, isPlaced } from '../scene/positions.ts';
 import { BENT_ARROWS_VS, BENT_LINES_VS, BENT_QUADS_VS, SEGMENTS, STRENGTH } from './bundle-shaders.ts';

@@ -1,4 +1,4 @@
-import type { SceneData } from '../gl/renderer.ts';
+import type { SceneData } from '../scene/scene-data.ts';
 import { setApart, type Body } from './apart.ts';
 import { groupsOf, linksOf, placesOf, type Group, type Link } from './groups.ts';
 

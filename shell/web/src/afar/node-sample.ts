@@ -1,4 +1,4 @@
-import type { NodeList } from '../gl/renderer.ts';
+import type { NodeList } from '../scene/scene-data.ts';
 import type { Box } from '../scene/camera.ts';
 
 /** Nodes from which a moving picture may have fewer than all. */

@@ -5,7 +5,8 @@ import type { Message } from '../net/session.ts';
 import type { Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
 import type { Disc } from '../scene/labels.ts';
-import type { LayerInput } from '../scene/label-layer.ts';
+import type { LayerInput } from '../picture/label-layer.ts';
+import type { BoundLayer, EdgeLabel } from '../state/lazy.ts';
 import { inSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -16,10 +17,9 @@ import {
   NAMED_MAX,
   linesToName,
   placeEdgeLabels,
-  type EdgeLabel,
   type Line,
 } from './edge-labels.ts';
-import { PLACE, readIcons, type IconLayer } from './icon-frame.ts';
+import { PLACE, readIcons, type IconLayer } from '../net/icon-frame.ts';
 import { Icons } from './icons.ts';
 import { LegendSign, arrivals, legendFiles } from './legend-sign.tsx';
 import { Files } from './pictures.ts';
@@ -32,7 +32,7 @@ import type { MapPlace } from './world-map.ts';
 const REFUSED_MAX = 5;
 
 /** Draws what datasets bind beyond colours and sizes. Loaded when the first of it comes. */
-export class Bound {
+export class Bound implements BoundLayer {
   private layers: IconLayer[] = [];
   private readonly files: Files;
   private icons: Icons;

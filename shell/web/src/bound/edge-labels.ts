@@ -1,9 +1,10 @@
 import type { Api } from '../net/api.ts';
+import type { Picture } from '../picture/picture.ts';
 import { toGraph, type Rect } from '../scene/camera.ts';
 import type { Disc } from '../scene/labels.ts';
 import { curveOf, isAlong, type OnLine } from '../scene/line-curve.ts';
 import { countOf } from '../scene/near.ts';
-import type { Picture } from '../scene/picture.ts';
+import type { EdgeLabel } from '../state/lazy.ts';
 import { placesOfLine } from './spots.ts';
 
 /** What is written along lines: chosen, asked for, and placed where there is room. */
@@ -22,15 +23,6 @@ const FREE_PX = 5;
 export interface Line {
   edge: number;
   packed: number;
-}
-
-export interface EdgeLabel {
-  edge: number;
-  text: string;
-  x: number;
-  y: number;
-  angle: number;
-  width: number;
 }
 
 /** The text of lines, as far as it is known; the rest is asked for, one request at a time. */

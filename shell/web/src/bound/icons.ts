@@ -1,8 +1,8 @@
 import { TextWidths } from '../gl/glyph-atlas.ts';
 import { Marks, type TextInk } from '../gl/marks.ts';
+import { PLACE, type Entry, type IconLayer } from '../net/icon-frame.ts';
+import type { Picture } from '../picture/picture.ts';
 import { css, isLight, mix, parseColor, type Rgb } from '../scene/color.ts';
-import type { Picture } from '../scene/picture.ts';
-import { PLACE, type Entry, type IconLayer } from './icon-frame.ts';
 import { Files, ICON_FONT, paintSprite, type Painting } from './pictures.ts';
 import type { Spot } from './spots.ts';
 import { Sprites } from './sprites.ts';

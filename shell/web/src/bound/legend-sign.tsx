@@ -1,12 +1,12 @@
+import './legend-sign.css';
 import { signal } from '@preact/signals';
 import type { CSSProperties, JSX } from 'preact';
+import { PLACE, type Entry } from '../net/icon-frame.ts';
 import { css, luminance, parseColor } from '../scene/color.ts';
 import type { ColorKey, SignLook, Swatch } from '../state/legend.ts';
-import { PLACE, type Entry } from './icon-frame.ts';
 import * as store from '../state/store.ts';
 import { DARK_INK, FILL, LIGHT_INK, SIDES, sizeFor } from './icons.ts';
 import { filterOf, ICON_FONT, type Files } from './pictures.ts';
-import './legend-sign.css';
 
 /** What stands before the names of the legend's rows, drawn as icons and badges are on discs. */
 

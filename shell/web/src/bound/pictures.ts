@@ -1,4 +1,4 @@
-import type { Filters } from './icon-frame.ts';
+import type { Filters } from '../net/icon-frame.ts';
 import { SPRITE } from './bound-shaders.ts';
 
 /** Files that pictures come from, and how they are painted into sprites. */

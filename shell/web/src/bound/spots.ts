@@ -1,8 +1,8 @@
-import type { EdgeList } from '../gl/renderer.ts';
-import type { Picture } from '../scene/picture.ts';
+import type { IconLayer } from '../net/icon-frame.ts';
+import type { Picture } from '../picture/picture.ts';
 import { placesOn, type OnLine } from '../scene/line-curve.ts';
 import { rankOf } from '../scene/near.ts';
-import type { IconLayer } from './icon-frame.ts';
+import type { EdgeList } from '../scene/scene-data.ts';
 
 /** Where icons stand in a frame. */
 

@@ -1,7 +1,6 @@
-import { failure } from '../net/api.ts';
+import { failure, type Api } from '../net/api.ts';
 import type { Column, Found, Histogram, Rule } from '../net/messages.ts';
 import * as store from '../state/store.ts';
-import type { Viewer } from '../state/viewer.ts';
 import { toBits64 } from './bits.ts';
 import * as state from './state.ts';
 import { problemWords } from './words.ts';
@@ -15,11 +14,12 @@ export function columnKey({ axis, name }: { axis: string; name: string }): strin
 export class DocumentApi {
   private asking: Promise<Column[]> | null = null;
 
-  constructor(private readonly viewer: Viewer) {}
+  /** `id` is what the server calls this page. */
+  constructor(private readonly page: { readonly api: Api; readonly id: string }) {}
 
   private async ask(path: string, init?: RequestInit): Promise<Response> {
-    const url = this.viewer.api.at(path);
-    url.searchParams.set('viewer', this.viewer.id);
+    const url = this.page.api.at(path);
+    url.searchParams.set('viewer', this.page.id);
     const answer = await fetch(url, { credentials: 'same-origin', ...init });
     if (!answer.ok) throw await failure(answer);
     return answer;

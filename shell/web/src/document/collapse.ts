@@ -1,16 +1,23 @@
+import type { Api } from '../net/api.ts';
 import type { Collapsed, Rule } from '../net/messages.ts';
-import type { Viewer } from '../state/viewer.ts';
+import type { LabelLayer } from '../picture/label-layer.ts';
 import { session } from './current.ts';
 import { freshId } from './document.ts';
 import * as state from './state.ts';
 import { plural } from './words.ts';
 
+/** What knows the names of nodes. */
+interface Naming {
+  labels: LabelLayer;
+  api: Api;
+}
+
 /** Shows one disc in place of nodes, for all who look; `top` names it. Answers whether it was done. */
-export async function collapse(viewer: Viewer, top: number, rule: Rule, count: number): Promise<boolean> {
+export async function collapse(from: Naming, top: number, rule: Rule, count: number): Promise<boolean> {
   const now = session();
   if (!now) return false;
-  const known = viewer.labels.labelOf(top);
-  const asked = known ?? (await viewer.api.names([top], AbortSignal.timeout(10_000)).catch(() => []))[0];
+  const known = from.labels.labelOf(top);
+  const asked = known ?? (await from.api.names([top], AbortSignal.timeout(10_000)).catch(() => []))[0];
   const value: Collapsed = {
     name: (asked ?? '').slice(0, 80),
     on: true,

@@ -1,17 +1,16 @@
 import { batch, effect } from '@preact/signals';
 import { readMask, type Frame } from '../net/frames.ts';
 import type { Change, Changed, Do, FromServer, ToServer } from '../net/messages.ts';
-import type { Message } from '../net/session.ts';
+import type { Message, SessionLink } from '../net/session.ts';
 import { needsAfar } from '../state/afar.ts';
+import type { DocumentPart } from '../state/lazy.ts';
 import { hiddenChanged } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
+import { DocumentApi } from './api.ts';
 import { leftOut } from './bits.ts';
 import { SharedDocument, freshId } from './document.ts';
-import { DocumentApi } from './api.ts';
-import { setSession } from './current.ts';
 import { applyLook } from './look.ts';
-import * as instruments from './instruments.tsx';
 import * as state from './state.ts';
 import { newsWords, problemWords } from './words.ts';
 
@@ -28,7 +27,7 @@ interface Pending {
 }
 
 /** The page's part in the shared document: hears of it, and asks for changes. */
-export class DocumentSession {
+export class DocumentSession implements DocumentPart {
   readonly document = new SharedDocument();
   readonly api: DocumentApi;
   private readonly pending = new Map<string, Pending>();
@@ -39,9 +38,12 @@ export class DocumentSession {
   /** Whether the server has told of a document: older ones have none. */
   private known = false;
 
-  constructor(readonly viewer: Viewer) {
+  constructor(
+    readonly viewer: Viewer,
+    private readonly link: SessionLink,
+    private readonly instruments: store.Instruments,
+  ) {
     this.api = new DocumentApi(viewer);
-    setSession(this);
     effect(() => {
       if (store.link.value === 'live') return;
       for (const entry of this.pending.values()) entry.lost = true;
@@ -81,7 +83,7 @@ export class DocumentSession {
   private begin(): void {
     if (this.known) return;
     this.known = true;
-    store.instruments.value = instruments;
+    store.instruments.value = this.instruments;
     if (store.params.showHistograms) state.toggle('histograms', true);
   }
 
@@ -160,7 +162,7 @@ export class DocumentSession {
     for (const [id, entry] of this.pending) {
       if (!entry.lost) continue;
       entry.lost = false;
-      if (entry.request.t !== 'do' || !this.viewer.link.send({ ...entry.request })) this.answer(id, UNKNOWN);
+      if (entry.request.t !== 'do' || !this.link.send({ ...entry.request })) this.answer(id, UNKNOWN);
     }
   }
 
@@ -171,7 +173,7 @@ export class DocumentSession {
   }
 
   private send(request: ToServer): Promise<string | null> {
-    if (!this.viewer.link.send({ ...request })) return Promise.resolve(NO_LINK);
+    if (!this.link.send({ ...request })) return Promise.resolve(NO_LINK);
     return new Promise((answer) => {
       this.pending.set(request.id, { request, lost: false, answer });
     });

@@ -26,14 +26,12 @@ export const changes = signal(0);
 /** The columns of the tables; null until somebody has asked. */
 export const columns = signal<Column[] | null>(null);
 
-export type PanelName = 'filters' | 'histograms' | 'collections';
-/** The open panels, in the order in which they stand. */
-export const panels = signal<readonly PanelName[]>([]);
+/** The names of the open panels. */
+export const panels = signal<readonly string[]>([]);
 
-const PLACES: readonly PanelName[] = ['filters', 'collections', 'histograms'];
-
-export function toggle(panel: PanelName, on = !panels.value.includes(panel)): void {
-  panels.value = PLACES.filter((name) => (name === panel ? on : panels.value.includes(name)));
+export function toggle(panel: string, on = !panels.value.includes(panel)): void {
+  const others = panels.value.filter((name) => name !== panel);
+  panels.value = on ? [...others, panel] : others;
 }
 
 export const dateColumns = computed(

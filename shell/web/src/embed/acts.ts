@@ -1,5 +1,6 @@
 import * as state from '../document/state.ts';
 import { whyNoPlay } from '../state/layout-words.ts';
+import type { LiveViewer } from '../state/live-viewer.ts';
 import { selecting } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -18,7 +19,7 @@ export function shown(value: unknown): string {
 }
 
 /** Runs the layout, or stops it. */
-export function play(viewer: Viewer, on: boolean): void {
+export function play(viewer: LiveViewer, on: boolean): void {
   viewer.play(on);
   if (store.playing.value === on) return;
   const why = whyNoPlay(store.steers.value, store.link.value) || NO_LINK;
@@ -122,7 +123,7 @@ export async function select(viewer: Viewer, what: unknown): Promise<true> {
   const { nodes, edges } = elements(viewer, 'setSelectionExternal', what);
   const marks = new Uint8Array(viewer.picture.data.numNodes);
   for (const node of nodes) marks[node] = 1;
-  (await selecting(viewer)).choose(marks, edges);
+  (await selecting()).choose(marks, edges);
   return true;
 }
 
@@ -130,6 +131,6 @@ export async function select(viewer: Viewer, what: unknown): Promise<true> {
 export async function highlight(viewer: Viewer, what: unknown): Promise<true> {
   const { nodes, edges } = elements(viewer, 'setHighlightExternal', what);
   const { darken } = (what ?? {}) as { darken?: unknown };
-  (await selecting(viewer)).emphasize(nodes, edges, darken !== false);
+  (await selecting()).emphasize(nodes, edges, darken !== false);
   return true;
 }

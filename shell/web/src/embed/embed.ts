@@ -6,7 +6,7 @@ import type { DocumentSession } from '../document/session.ts';
 import * as state from '../document/state.ts';
 import type { Change } from '../net/messages.ts';
 import * as store from '../state/store.ts';
-import type { Viewer } from '../state/viewer.ts';
+import type { LiveViewer } from '../state/live-viewer.ts';
 import * as acts from './acts.ts';
 import { LEFT_PANELS, MEANINGS, SETTINGS, UNKNOWN_PANEL } from './calls.ts';
 import type { Act, FunctionPath } from './calls.ts';
@@ -16,7 +16,7 @@ import type { Envelope, Path, PathSet, Tree } from './json-graph.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 /** Lets the page that this one is shown in use it, once there is something to use. */
-export function embed(viewer: Viewer): void {
+export function embed(viewer: LiveViewer): void {
   const document = session();
   if (document) new Embed(viewer, document, window.parent);
 }
@@ -92,7 +92,7 @@ class Embed {
   };
 
   constructor(
-    private readonly viewer: Viewer,
+    private readonly viewer: LiveViewer,
     private readonly document: DocumentSession,
     private readonly parent: Window,
   ) {

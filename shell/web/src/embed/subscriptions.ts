@@ -76,7 +76,7 @@ export class Subscriptions {
     const { api } = this.viewer;
     const { signal } = this.asking;
     const single = one >= 0 ? [one] : [];
-    const tools = many > 0 ? await selecting(this.viewer) : null;
+    const tools = many > 0 ? await selecting() : null;
     const nodes = tools?.selection.nodes() ?? single;
     const edges = tools?.visibleEdges() ?? [];
     // What is the same as before is not said again.

@@ -1,5 +1,5 @@
 import { distanceField } from './distance.ts';
-import { pieces, type Piece } from './scripts.ts';
+import { pieces, type Piece } from '../scene/scripts.ts';
 import { Shelves } from './shelves.ts';
 
 /** Size in which letters are drawn into the atlas, in pixels an em. */

@@ -1,5 +1,6 @@
 import { EdgeBudget } from '../scene/budget.ts';
-import type { DrawInput, EdgeList, InkStep, Renderer } from './renderer.ts';
+import type { EdgeList } from '../scene/scene-data.ts';
+import type { DrawInput, InkStep, Renderer } from './renderer.ts';
 
 /** What the painter has to know to choose how to draw the edges of this frame. */
 export interface InkPlan {

@@ -2,46 +2,12 @@ import type { Rgb } from '../scene/color.ts';
 import type { Size, View } from '../scene/camera.ts';
 import type { SizeRule } from '../scene/node-size.ts';
 import { shownColors, shownWidths } from '../scene/scene-data.ts';
+import type { EdgeList, NodeList, SceneData } from '../scene/scene-data.ts';
 import type { TextWidths } from './glyph-atlas.ts';
 import type { EdgeBending } from './edge-bending.ts';
 import { GlError, GpuTable, InkTarget, Program } from './gpu.ts';
 import { Marks } from './marks.ts';
 import * as glsl from './shaders.ts';
-
-/** What is drawn; the arrays are kept by reference and uploaded again after a lost context. */
-export interface SceneData {
-  numNodes: number;
-  numEdges: number;
-  previous: Float32Array;
-  current: Float32Array;
-  nodeColor: Uint8Array | null;
-  nodeSize: Uint8Array | null;
-  /** Node indices in ascending importance, so that hubs end on top. */
-  order: Uint32Array | null;
-  ends: Uint32Array;
-  edgesKnown: number;
-  edgeColor: Uint8Array | null;
-  /** An opacity of 0 in `edgeColor` stands for the edge's own look. */
-  edgeColorSome: boolean;
-  edgeWidth: Uint8Array | null;
-  /** 1 for each that is not drawn; null when all are. */
-  nodeHidden: Uint8Array | null;
-  edgeHidden: Uint8Array | null;
-}
-
-/**
- * Lines of the near tier in pairs: a drawn edge index; the rank among parallel lines plus 128, and above 8
- * bits how many edges the line stands for.
- */
-export interface EdgeList {
-  pairs: Uint32Array;
-  /** Lines. */
-  count: number;
-  /** Edges that the lines stand for. */
-  edges: number;
-  /** Whether some edges are parallel or loops and need curves. */
-  curved: boolean;
-}
 
 export interface DrawInput {
   view: View;
@@ -79,13 +45,6 @@ export interface DrawInput {
   /** Edges of rare colours, which are drawn no fainter than `rareOpacity`. */
   rare: EdgeList | null;
   rareOpacity: number;
-}
-
-/** Nodes by index, in ascending importance. */
-export interface NodeList {
-  list: Uint32Array;
-  /** Whether it has all that are in view. */
-  whole: boolean;
 }
 
 /** What to add to the edge picture in this frame. */

@@ -111,7 +111,7 @@ export class PointerInput {
     line.points.push(p);
     if (!press.moved) return true;
     this.leave();
-    void selecting(this.viewer).then((tools) => this.line && tools.draw(line.points, line.tool));
+    void selecting().then((tools) => this.line && tools.draw(line.points, line.tool));
     return true;
   }
 
@@ -121,7 +121,7 @@ export class PointerInput {
     this.line = null;
     if (!line) return;
     const points = selects ? line.points : [];
-    void selecting(this.viewer).then((tools) => tools.finish(points, line.tool, line.how));
+    void selecting().then((tools) => tools.finish(points, line.tool, line.how));
   }
 
   private onMove(event: PointerEvent): void {
@@ -212,7 +212,7 @@ export class PointerInput {
       return;
     }
     if (joins) {
-      if (index >= 0) void selecting(this.viewer).then((tools) => tools.toggle(index));
+      if (index >= 0) void selecting().then((tools) => tools.toggle(index));
       return;
     }
     clearSelection();

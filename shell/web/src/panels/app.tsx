@@ -30,12 +30,13 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
   const notices = store.notices.value;
   const narrow = store.narrow.value;
   const Panel = store.selectionPanel.value;
-  const more = store.more.value;
+  const panels = store.panels.value;
+  const at = (place: store.PanelPlace): JSX.Element[] | undefined => panels?.[place].map((One) => <One />);
   const Dock = store.instruments.value?.Dock;
   useLayoutEffect(() => {
     // Legend and buttons have just taken their part of the screen.
     if (ready) act.panelsMoved();
-  }, [ready, more, legend, listed, notices, narrow]);
+  }, [ready, panels, legend, listed, notices, narrow]);
   return (
     <div class={`page ${store.tiny.value ? 'is-tiny' : ''}`}>
       {store.showMenu.value && <TopBar />}
@@ -52,16 +53,13 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
         <EdgeProgress />
         <div class="left-panels">
           <Counts panel />
-          {more && <more.LegendPanel />}
-          {more && <more.NoticesPanel />}
+          {at('left')}
         </div>
         {Panel && <Panel />}
-        {more && <more.ZoomButtons />}
-        {more && <more.TinyTools />}
+        {at('corner')}
         <Logo />
         {Dock && <Dock />}
-        {more && <more.Cards />}
-        {more && <more.KeysPanel />}
+        {at('over')}
         <Banner />
         <StageState />
       </main>

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
+import type { Picture } from '../picture/picture.ts';
 import * as act from '../state/actions.ts';
 import { cardNumber } from '../state/numbers.ts';
 import * as store from '../state/store.ts';
-import type { Viewer } from '../state/viewer.ts';
 import { Aim } from './control-icons.tsx';
 import * as icons from './icons.tsx';
 
@@ -96,9 +96,9 @@ export function Cards(): JSX.Element | null {
   const hover = store.params.showLabelOnHover ? hovered : null;
   const pinned = store.pinnedCard.value;
   useLayoutEffect(() => {
-    const viewer = act.theViewer();
+    const picture = act.theViewer()?.picture;
     const stage = document.querySelector<HTMLElement>('.stage');
-    if (viewer && stage) placeCards(stage, viewer);
+    if (picture && stage) placeCards(stage, picture);
   });
   return (
     <>
@@ -117,13 +117,13 @@ export function Cards(): JSX.Element | null {
 }
 
 /** Puts each card beside its node, inside the stage. */
-export function placeCards(stage: HTMLElement, viewer: Viewer): void {
+export function placeCards(stage: HTMLElement, picture: Picture): void {
   for (const card of stage.querySelectorAll<HTMLElement>('.card[data-node]')) {
     const index = Number(card.dataset.node);
-    const at = viewer.picture.project(index);
+    const at = picture.project(index);
     if (!at) continue;
-    const { w, h } = viewer.picture.size;
-    const gap = viewer.picture.radius(index) + 14;
+    const { w, h } = picture.size;
+    const gap = picture.radius(index) + 14;
     const { offsetWidth: cw, offsetHeight: ch } = card;
     const right = at[0] + gap + cw <= w - 8;
     const x = right ? at[0] + gap : at[0] - gap - cw;

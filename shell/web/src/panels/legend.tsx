@@ -1,10 +1,10 @@
 import { signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { LegendSign } from '../bound/legend-sign.tsx';
 import { cssForLight, parseColor } from '../scene/color.ts';
 import * as act from '../state/actions.ts';
 import { withBound } from '../state/bound.ts';
+import type { BoundLayer } from '../state/lazy.ts';
 import { readLegend, type ColorKey, type Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import { named } from '../state/theme.ts';
@@ -15,12 +15,11 @@ import * as icons from './icons.tsx';
 const SHOWN = 6;
 
 /** Draws what encodings of the legend and icons add to rows; it comes with what draws icons. */
-const signs = signal<typeof LegendSign | null>(null);
+const signs = signal<BoundLayer['LegendSign'] | null>(null);
 
 function wantSigns(): void {
-  const viewer = act.theViewer();
-  if (signs.peek() || !viewer) return;
-  withBound(viewer, (bound) => {
+  if (signs.peek()) return;
+  withBound((bound) => {
     signs.value = bound.LegendSign;
   });
 }

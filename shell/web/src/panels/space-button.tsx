@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { theViewer } from '../state/actions.ts';
 import { inSpace, showSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 
@@ -16,10 +15,7 @@ export function SpaceButton(): JSX.Element | null {
       aria-label="Show the third dimension"
       aria-pressed={on}
       title={title}
-      onClick={() => {
-        const viewer = theViewer();
-        if (viewer) void showSpace(viewer, !on);
-      }}
+      onClick={() => void showSpace(!on)}
     >
       3D
     </button>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import type { LinkState as Link } from '../net/session.ts';
 import * as act from '../state/actions.ts';
 import { layoutWord } from '../state/layout-words.ts';
 import * as store from '../state/store.ts';
@@ -39,7 +40,7 @@ export function Counts({ panel = false }: { panel?: boolean }): JSX.Element | nu
   );
 }
 
-const LINK_WORDS: Record<store.Link, string> = {
+const LINK_WORDS: Record<Link, string> = {
   connecting: 'connecting',
   live: 'live',
   reconnecting: 'reconnecting',
@@ -66,7 +67,7 @@ export function TopBar(): JSX.Element {
   const name = store.graphName.value;
   const dark = store.theme.value === 'dark';
   const ready = store.phase.value === 'ready';
-  const more = ready ? store.more.value : null;
+  const panels = ready ? store.panels.value : null;
   const Bar = store.narrow.value ? null : store.instruments.value?.Buttons;
   return (
     <header class="bar">
@@ -76,10 +77,10 @@ export function TopBar(): JSX.Element {
           {name || 'Graphlume'}
         </h1>
       </div>
-      {more && <more.SearchBox />}
+      {panels?.search.map((One) => <One />)}
       <Counts />
       <div class="space" />
-      {more && <more.Tools />}
+      {panels?.tools.map((One) => <One />)}
       {ready && Bar && <Bar />}
       <button
         class="button square"

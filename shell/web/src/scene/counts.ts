@@ -1,13 +1,12 @@
-import { placesOn } from './line-curve.ts';
+import { placesOn, type Lines } from './line-curve.ts';
 import { packedOf, type Bundle } from './near.ts';
-import type { Picture } from './picture.ts';
 
 /** Pixels of a line between the discs at its ends from which a number has room there. */
 const FREE_PX = 36;
 
 /** How many edges each of some lines stands for, on the line, where there is room to say so. */
 export function countsOn(
-  picture: Picture,
+  picture: Lines & { radius(index: number): number },
   lines: readonly Bundle[],
 ): { text: string; x: number; y: number }[] {
   return lines.flatMap(({ edge, rank, count }) => {

@@ -1,8 +1,8 @@
-import type { EdgeList, SceneData } from '../gl/renderer.ts';
-import { bundles, edgeList, type Bundle } from './near.ts';
+import type { Look } from './look.ts';
 import { looks } from './near-edges.ts';
+import { bundles, edgeList, type Bundle } from './near.ts';
 import { neighbourhood } from './pick.ts';
-import type { Look } from './picture.ts';
+import type { EdgeList, SceneData } from './scene-data.ts';
 
 /** Edges of a hovered node that are drawn one by one. */
 const LIT_EDGES_MAX = 20_000;

@@ -1,5 +1,5 @@
-import { letters as lettersOf } from '../gl/scripts.ts';
 import type { Rect } from './camera.ts';
+import { letters as lettersOf } from './scripts.ts';
 
 /** A label that would like to be shown. */
 export interface Candidate {

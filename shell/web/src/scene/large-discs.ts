@@ -1,7 +1,7 @@
-import type { SceneData } from '../gl/renderer.ts';
 import type { Size } from './camera.ts';
 import { DISC_MIN, type Disc } from './labels.ts';
 import { diameterOf, type SizeRule } from './node-size.ts';
+import type { SceneData } from './scene-data.ts';
 
 /** Discs in view that are large enough to keep names of others off them. */
 export function largeDiscs(

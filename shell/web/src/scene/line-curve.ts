@@ -1,10 +1,27 @@
-import { toScreen } from './camera.ts';
+import { toScreen, type Size, type View } from './camera.ts';
 import { bendOf, rankOf } from './near.ts';
-import type { Picture } from './picture.ts';
 
 /** The ways of lines on the screen as the shaders draw them, for pointing at them and writing on them. */
 
 export type Point = [number, number];
+
+/** What the ways of lines depend on; the picture has it. */
+export interface Lines {
+  size: Size;
+  camera: { view: View };
+  look: { curvature: number };
+  data: { ends: Uint32Array };
+  positions: { origin: { x: number; y: number } };
+  renderer: { bending: Bending | null };
+  /** Where a node is shown, in graph coordinates and in pixels; null where it has no place. */
+  at(index: number): Point | null;
+  project(index: number): Point | null;
+}
+
+/** What bends edges. */
+interface Bending {
+  controls(edge: number, a: Point, b: Point): readonly (readonly [number, number])[] | null;
+}
 
 /** How far apart along a bundled way the middles of parallel lines are, which run together there. */
 const APART = 0.08;
@@ -12,7 +29,7 @@ const APART = 0.08;
 const ASIDE = [0, -0.15, 0.15, -0.28, 0.28] as const;
 
 /** The control points of a bundled edge in pixels; null where it is not led anywhere. */
-function bentCurve(picture: Picture, edge: number, s: number, d: number): Point[] | null {
+function bentCurve(picture: Lines, edge: number, s: number, d: number): Point[] | null {
   const { bending } = picture.renderer;
   const [a, b] = [picture.at(s), picture.at(d)];
   if (!bending || !a || !b) return null;
@@ -24,7 +41,7 @@ function bentCurve(picture: Picture, edge: number, s: number, d: number): Point[
 }
 
 /** The control points of a straight edge or one aside of others. */
-function plainCurve(picture: Picture, packed: number, forward: boolean, a: Point, b: Point): Point[] {
+function plainCurve(picture: Lines, packed: number, forward: boolean, a: Point, b: Point): Point[] {
   const length = Math.hypot(b[0] - a[0], b[1] - a[1]);
   const bend = 0.4 * picture.look.curvature + bendOf(rankOf(packed), length);
   const [dx, dy] = forward ? [b[0] - a[0], b[1] - a[1]] : [a[0] - b[0], a[1] - b[1]];
@@ -35,7 +52,7 @@ function plainCurve(picture: Picture, packed: number, forward: boolean, a: Point
  * The control points in pixels of a line from its source to its destination: three, or four of a bundled one.
  * Null for loops, and for a line that has no place.
  */
-export function curveOf(picture: Picture, edge: number, packed: number): Point[] | null {
+export function curveOf(picture: Lines, edge: number, packed: number): Point[] | null {
   const { ends } = picture.data;
   const [s, d] = [ends[2 * edge], ends[2 * edge + 1]];
   const [a, b] = [picture.project(s), picture.project(d)];
@@ -66,7 +83,7 @@ export interface OnLine {
  * Where something may be written on a line that is no loop, the best place first: the middle; of a bundled
  * one, whose neighbours run with it, also other places (`engine/raster/src/canvas/spots.rs` has the same).
  */
-export function placesOn(picture: Picture, edge: number, packed: number): OnLine[] {
+export function placesOn(picture: Lines, edge: number, packed: number): OnLine[] {
   const curve = curveOf(picture, edge, packed);
   if (!curve) return [];
   const { ends } = picture.data;

@@ -1,6 +1,6 @@
-import type { EdgeList, SceneData } from '../gl/renderer.ts';
 import type { Box } from './camera.ts';
 import { edgeList, edgesInBox } from './near.ts';
+import type { EdgeList, SceneData } from './scene-data.ts';
 
 /** Edges that the near tier draws one by one. */
 const NEAR_MAX = { software: 20_000, hardware: 120_000 };

@@ -1,6 +1,6 @@
-import type { EdgeList } from '../gl/renderer.ts';
 import type { Box } from './camera.ts';
 import { isPlaced } from './positions.ts';
+import type { EdgeList } from './scene-data.ts';
 
 /** More parallel edges than this become bundles: one line for those of one direction and one look. */
 export const PARALLEL_MAX = 8;

@@ -1,6 +1,5 @@
-import type { EdgeList } from '../gl/renderer.ts';
-import { curveOf, pointOf, type Point } from './line-curve.ts';
-import type { Picture } from './picture.ts';
+import { curveOf, pointOf, type Lines, type Point } from './line-curve.ts';
+import type { EdgeList } from './scene-data.ts';
 
 /** Pixels from the middle of a line within which it is under the pointer. */
 const REACH_PX = 5;
@@ -19,7 +18,7 @@ function isAside(at: number, axis: 0 | 1, points: readonly Point[], reach: numbe
 }
 
 /** The drawn edge of the near tier whose line is nearest to a pixel and at most a few away; -1 for none. */
-export function edgeAt(picture: Picture, list: EdgeList | null, px: number, py: number): number {
+export function edgeAt(picture: Lines, list: EdgeList | null, px: number, py: number): number {
   let [found, least] = [-1, REACH_PX];
   if (!list) return found;
   for (let k = 0; k < list.count; k += 1) {

@@ -1,6 +1,6 @@
-import type { EdgeList, SceneData } from '../gl/renderer.ts';
-import { edgeList } from './near.ts';
 import { looks } from './near-edges.ts';
+import { edgeList } from './near.ts';
+import type { EdgeList, SceneData } from './scene-data.ts';
 
 /** Colours of edges are looked at as kinds when there are at most so many; more are a scale. */
 const KINDS_MAX = 32;

@@ -1,4 +1,44 @@
-import type { SceneData } from '../gl/renderer.ts';
+/** What is drawn; the arrays are kept by reference and uploaded again after a lost context. */
+export interface SceneData {
+  numNodes: number;
+  numEdges: number;
+  previous: Float32Array;
+  current: Float32Array;
+  nodeColor: Uint8Array | null;
+  nodeSize: Uint8Array | null;
+  /** Node indices in ascending importance, so that hubs end on top. */
+  order: Uint32Array | null;
+  ends: Uint32Array;
+  edgesKnown: number;
+  edgeColor: Uint8Array | null;
+  /** An opacity of 0 in `edgeColor` stands for the edge's own look. */
+  edgeColorSome: boolean;
+  edgeWidth: Uint8Array | null;
+  /** 1 for each that is not drawn; null when all are. */
+  nodeHidden: Uint8Array | null;
+  edgeHidden: Uint8Array | null;
+}
+
+/**
+ * Lines of the near tier in pairs: a drawn edge index; the rank among parallel lines plus 128, and above 8
+ * bits how many edges the line stands for.
+ */
+export interface EdgeList {
+  pairs: Uint32Array;
+  /** Lines. */
+  count: number;
+  /** Edges that the lines stand for. */
+  edges: number;
+  /** Whether some edges are parallel or loops and need curves. */
+  curved: boolean;
+}
+
+/** Nodes by index, in ascending importance. */
+export interface NodeList {
+  list: Uint32Array;
+  /** Whether it has all that are in view. */
+  whole: boolean;
+}
 
 /** A graph of which nothing is known but its size. */
 export function emptyScene(numNodes: number, numEdges: number): SceneData {

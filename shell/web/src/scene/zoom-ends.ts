@@ -1,6 +1,8 @@
-import { SIZE_MIN } from './node-size.ts';
-import type { Picture } from './picture.ts';
+import type { Size } from './camera.ts';
+import type { CameraControl } from './camera-control.ts';
+import { SIZE_MIN, type SizeRule } from './node-size.ts';
 import { isPlaced } from './positions.ts';
+import type { SceneData } from './scene-data.ts';
 
 /** Share of the screen's smaller side that a node takes where zooming in ends. */
 const NODE_SHARE = 1 / 3;
@@ -10,12 +12,17 @@ const DISC_MAX = 4;
 const GRAPH_PX = 12;
 
 /** What the ends depend on. */
-export type Zoomed = Pick<Picture, 'size' | 'fitScale' | 'zoom' | 'sizes' | 'data'> & {
+export interface Zoomed {
+  size: Size;
+  fitScale: number;
+  zoom: number;
+  sizes: SizeRule;
+  data: Pick<SceneData, 'order' | 'nodeSize' | 'nodeHidden'>;
   positions: { current: Float32Array };
-};
+}
 
 /** Keeps a camera between the ends, also where an address has asked for more. */
-export function endZoom(picture: Picture): void {
+export function endZoom(picture: Zoomed & { camera: CameraControl }): void {
   const { camera } = picture;
   camera.ends = (asked) => zoomEnds(picture, asked);
   camera.view = { ...camera.view, scale: camera.within(camera.view.scale, picture.fitScale) };

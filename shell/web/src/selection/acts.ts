@@ -1,15 +1,16 @@
-import { collapse } from '../document/collapse.ts';
 import { complain, why } from '../document/api.ts';
 import { fromBits64 } from '../document/bits.ts';
+import { collapse } from '../document/collapse.ts';
 import { session } from '../document/current.ts';
 import { addCollection, addFilter } from '../document/filters.ts';
 import * as state from '../document/state.ts';
 import { plural } from '../document/words.ts';
 import type { Brush, Change, Column, Found, Rule, Scalar } from '../net/messages.ts';
 import { fileName, saveFile } from '../state/export-picture.ts';
+import type { SelectionPart } from '../state/lazy.ts';
 import { clearSelection } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
-import type { SelectionTools } from './tools.ts';
+import type { Selection } from './selection.ts';
 
 /** What is done with the selection in the session's document, and what is selected by way of the server. */
 
@@ -20,6 +21,13 @@ const VALUES_OF_MAX = 20;
 
 export type Algebra = 'union' | 'intersection' | 'difference';
 
+/** The tools that select, as far as what is done with the selection needs them. */
+export interface Tools extends SelectionPart {
+  readonly selection: Selection;
+  /** Joins marked nodes with what is selected; what is found afresh takes its place. */
+  join(marks: Uint8Array, how: Algebra | 'replace'): void;
+}
+
 /** Says why something was not done, where it was not. */
 async function told(refusal: Promise<string | null>): Promise<boolean> {
   const reason = await refusal;
@@ -28,7 +36,7 @@ async function told(refusal: Promise<string | null>): Promise<boolean> {
 }
 
 /** Keeps only the selected nodes, or hides them. */
-export async function filterBySelection(tools: SelectionTools, kind: 'filter' | 'exclusion'): Promise<void> {
+export async function filterBySelection(tools: Tools, kind: 'filter' | 'exclusion'): Promise<void> {
   const { count, bits64 } = tools.chosen();
   const nodes = plural(count, 'node');
   const label = `${kind === 'filter' ? 'Keep' : 'Hide'} ${nodes}`;
@@ -36,7 +44,7 @@ export async function filterBySelection(tools: SelectionTools, kind: 'filter' | 
 }
 
 /** Shows one disc in place of the selected nodes. */
-export async function collapseSelection(tools: SelectionTools): Promise<void> {
+export async function collapseSelection(tools: Tools): Promise<void> {
   const { marks, count, bits64 } = tools.chosen();
   const viewer = session()?.viewer;
   if (!viewer) return;
@@ -49,7 +57,7 @@ export async function collapseSelection(tools: SelectionTools): Promise<void> {
   if (await collapse(viewer, top, { nodes: await bits64() }, count)) clearSelection();
 }
 
-export async function collect(tools: SelectionTools): Promise<void> {
+export async function collect(tools: Tools): Promise<void> {
   const { count, bits64 } = tools.chosen();
   if (await told(addCollection({ nodes: await bits64() }, plural(count, 'node')))) {
     state.toggle('collections', true);
@@ -57,7 +65,7 @@ export async function collect(tools: SelectionTools): Promise<void> {
 }
 
 /** Holds the selected nodes where they are, or lets the layout move them. */
-export async function pin(tools: SelectionTools, on: boolean): Promise<void> {
+export async function pin(tools: Tools, on: boolean): Promise<void> {
   const now = session();
   if (!now) return;
   const { picture } = now.viewer;
@@ -73,7 +81,7 @@ export async function pin(tools: SelectionTools, on: boolean): Promise<void> {
 }
 
 export async function exportSelection(
-  tools: SelectionTools,
+  tools: Tools,
   table: 'nodes' | 'edges',
   format: 'csv' | 'json',
 ): Promise<void> {
@@ -88,7 +96,7 @@ export async function exportSelection(
 }
 
 /** Makes a dataset of the selected nodes and opens it in a tab of its own. */
-export async function newDataset(tools: SelectionTools): Promise<void> {
+export async function newDataset(tools: Tools): Promise<void> {
   const now = session();
   if (!now) return;
   const { marks, count } = tools.chosen();
@@ -104,13 +112,13 @@ export async function newDataset(tools: SelectionTools): Promise<void> {
   }
 }
 
-async function select(tools: SelectionTools, found: Found, how: Algebra | 'replace'): Promise<void> {
+async function select(tools: Tools, found: Found, how: Algebra | 'replace'): Promise<void> {
   const marks = await fromBits64(found.nodes, tools.selection.size);
   tools.join(marks, how);
 }
 
 /** Selects what an expression, a Cypher or a GFQL text finds; answers what is wrong with it. */
-export async function selectText(tools: SelectionTools, text: string): Promise<string | null> {
+export async function selectText(tools: Tools, text: string): Promise<string | null> {
   const now = session();
   if (!now) return 'The server knows no expressions.';
   try {
@@ -122,7 +130,7 @@ export async function selectText(tools: SelectionTools, text: string): Promise<s
 }
 
 /** Joins the selection with what a collection or a filter holds. */
-export async function combine(tools: SelectionTools, how: Algebra | 'replace', rule: Rule): Promise<void> {
+export async function combine(tools: Tools, how: Algebra | 'replace', rule: Rule): Promise<void> {
   const now = session();
   if (!now) return;
   try {
@@ -149,7 +157,7 @@ export function columnsOnCards(): Column[] {
 }
 
 /** Adds the nodes that have, in a column, a value of a selected one. */
-export async function sameValue(tools: SelectionTools, column: Column): Promise<void> {
+export async function sameValue(tools: Tools, column: Column): Promise<void> {
   const now = session();
   if (!now) return;
   const nodes = tools.selection.nodes(VALUES_OF_MAX);

@@ -1,5 +1,5 @@
+import type { Picture } from '../picture/picture.ts';
 import type { Rgb } from '../scene/color.ts';
-import type { Viewer } from '../state/viewer.ts';
 
 /** What a script emphasizes: by darkening all else or, where it wants that left as it is, by rings. */
 
@@ -15,8 +15,7 @@ export class Emphasis {
   private edges: readonly number[] = [];
   private darken = true;
 
-  constructor(private readonly viewer: Viewer) {
-    const { picture } = viewer;
+  constructor(private readonly picture: Picture) {
     const { over } = picture;
     picture.over = (moving, now) => {
       over(moving, now);
@@ -34,13 +33,13 @@ export class Emphasis {
 
   /** Shows it; answers whether there is anything to show. */
   show(): boolean {
-    const { picture } = this.viewer;
+    const { picture } = this;
     if (this.any) picture.lightUp([...new Set(this.nodes)], [...new Set(this.edges)], this.darken);
     return this.any;
   }
 
   private drawRings(): void {
-    const { picture } = this.viewer;
+    const { picture } = this;
     const { marks } = picture.renderer;
     const color = RING[picture.backdrop.light ? 'light' : 'dark'];
     marks.begin(picture.pixelsPerCss);

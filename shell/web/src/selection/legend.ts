@@ -3,13 +3,12 @@ import { fromBits64, toBits64 } from '../document/bits.ts';
 import { session } from '../document/current.ts';
 import { addFilter } from '../document/filters.ts';
 import type { Axis, Brush, Column } from '../net/messages.ts';
+import type { Picture } from '../picture/picture.ts';
 import { cssForLight, parseColor } from '../scene/color.ts';
 import type { ColorKey, Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import { named } from '../state/theme.ts';
-import type { Viewer } from '../state/viewer.ts';
-import { combine } from './acts.ts';
-import type { SelectionTools } from './tools.ts';
+import { combine, type Tools } from './acts.ts';
 
 /** Marks of the elements that have a colour. */
 function marksOf(rgba: Uint8Array, [r, g, b]: number[]): Uint8Array<ArrayBuffer> {
@@ -21,7 +20,7 @@ function marksOf(rgba: Uint8Array, [r, g, b]: number[]): Uint8Array<ArrayBuffer>
 }
 
 /** The nodes that have a colour, or the ends of the edges that have it. */
-function byColor({ picture }: Viewer, of: ColorKey, swatch: Swatch): Uint8Array {
+function byColor(picture: Picture, of: ColorKey, swatch: Swatch): Uint8Array {
   const { data } = picture;
   const light = store.theme.value === 'light' && of.of === 'nodes' && !swatch.chosen;
   const rgb = parseColor(light ? cssForLight(swatch.color) : swatch.color, named);
@@ -66,7 +65,7 @@ async function byValue(of: ColorKey, swatch: Swatch): Promise<{ brush: Brush; no
 }
 
 /** Selects what is in a collection, or in none, or hides it. */
-async function useCollection(tools: SelectionTools, swatch: Swatch, hides: boolean): Promise<void> {
+async function useCollection(tools: Tools, swatch: Swatch, hides: boolean): Promise<void> {
   const known = session()?.document.collections() ?? [];
   const { collection } = swatch;
   if (hides) {
@@ -84,8 +83,8 @@ async function useCollection(tools: SelectionTools, swatch: Swatch, hides: boole
 
 /** Selects the elements of an entry of the legend, or hides them: by their value, or else by their colour. */
 export async function useLegend(
-  tools: SelectionTools,
-  viewer: Viewer,
+  tools: Tools,
+  picture: Picture,
   of: ColorKey,
   swatch: Swatch,
   hides: boolean,
@@ -98,12 +97,12 @@ export async function useLegend(
       return;
     }
     if (!hides) {
-      const { numNodes } = viewer.picture.data;
-      const marks = value ? await fromBits64(value.nodes, numNodes) : byColor(viewer, of, swatch);
+      const { numNodes } = picture.data;
+      const marks = value ? await fromBits64(value.nodes, numNodes) : byColor(picture, of, swatch);
       tools.join(marks, 'replace');
       return;
     }
-    const rule = value ? { brush: value.brush } : { nodes: await toBits64(byColor(viewer, of, swatch)) };
+    const rule = value ? { brush: value.brush } : { nodes: await toBits64(byColor(picture, of, swatch)) };
     const name = value ? '' : `${of.title} ${swatch.label}`;
     const refusal = await addFilter('exclusion', rule, name, `Hide ${of.title} ${swatch.label}`);
     if (refusal !== null) store.notice.value = refusal;

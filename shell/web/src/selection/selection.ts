@@ -1,12 +1,6 @@
+import type { Joining, Point } from '../state/lazy.ts';
+
 /** Which nodes are selected: a mark for each node, and what can be done with all marks at once. */
-
-export interface Point {
-  x: number;
-  y: number;
-}
-
-/** How what was just found joins what is selected. */
-export type Joining = 'replace' | 'add' | 'remove' | 'common';
 
 export class Selection {
   private marks: Uint8Array<ArrayBuffer>;
@@ -174,4 +168,15 @@ export function edgesWithin(
     if (selection.has(ends[2 * e]) && selection.has(ends[2 * e + 1])) found.push(e);
   }
   return found;
+}
+
+/** How much is selected, as numbers with their words. */
+export function selectedParts(nodes: number, edges: number): { number: string; word: string }[] {
+  const both = [
+    { count: nodes, one: 'node' },
+    { count: edges, one: 'edge' },
+  ];
+  return both
+    .filter(({ count }) => count > 0)
+    .map(({ count, one }) => ({ number: count.toLocaleString('en'), word: count === 1 ? one : `${one}s` }));
 }

@@ -1,17 +1,16 @@
 import { batch } from '@preact/signals';
-import { h } from 'preact';
 import { toBits64 } from '../document/bits.ts';
-import { fitBox, toGraph } from '../scene/camera.ts';
 import type { Rule } from '../net/messages.ts';
+import { fitBox, toGraph } from '../scene/camera.ts';
+import type { Joining, Point } from '../state/lazy.ts';
 import type { ColorKey, Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
-import { combine, selectText, type Algebra } from './acts.ts';
+import { combine, selectText, type Algebra, type Tools } from './acts.ts';
 import { Emphasis } from './emphasis.ts';
 import { useLegend } from './legend.ts';
-import { selectedParts, SelectionPanel } from './panel.tsx';
 import { shortestPath } from './path.ts';
-import { corners, edgesWithin, inside, Selection, type Joining, type Point } from './selection.ts';
+import { corners, edgesWithin, inside, selectedParts, Selection } from './selection.ts';
 
 /** Edges among the selected nodes that are drawn bright. */
 const EDGES_MAX = 20_000;
@@ -24,7 +23,7 @@ const JOINING: Record<Algebra | 'replace', Joining> = {
 };
 
 /** Selecting many nodes: with the pointer, with keys and with the buttons of the panel. */
-export class SelectionTools {
+export class SelectionTools implements Tools {
   selection: Selection;
   /** Edges that are selected by themselves. */
   private edges: readonly number[] = [];
@@ -38,14 +37,13 @@ export class SelectionTools {
   ) {
     this.selection = new Selection(viewer.picture.data.numNodes);
     this.selection.hide(viewer.picture.data.nodeHidden);
-    this.emphasis = new Emphasis(viewer);
+    this.emphasis = new Emphasis(viewer.picture);
     const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     svg.setAttribute('class', 'selecting');
     svg.setAttribute('aria-hidden', 'true');
     this.shape = document.createElementNS('http://www.w3.org/2000/svg', 'polygon');
     svg.append(this.shape);
     stage.append(svg);
-    store.selectionPanel.value = () => h(SelectionPanel, { tools: this });
   }
 
   private get ends(): Uint32Array {
@@ -160,7 +158,7 @@ export class SelectionTools {
 
   /** Selects the elements of an entry of the legend, or hides them. */
   legend(of: ColorKey, swatch: Swatch, hides: boolean): Promise<void> {
-    return useLegend(this, this.viewer, of, swatch, hides);
+    return useLegend(this, this.viewer.picture, of, swatch, hides);
   }
 
   /** Selects what a rule keeps. */

@@ -1,10 +1,12 @@
 import { effect } from '@preact/signals';
 import { failure } from '../net/api.ts';
 import { readFrame } from '../net/frames.ts';
-import type { DrawInput, NodeList } from '../gl/renderer.ts';
+import type { DrawInput } from '../gl/renderer.ts';
+import type { NodeList } from '../scene/scene-data.ts';
 import type { Positions } from '../scene/positions.ts';
 import { afar } from '../state/afar.ts';
-import { inSpace, type SpaceView } from '../state/space.ts';
+import type { SpaceView } from '../state/lazy.ts';
+import { inSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { colorsOf, edgeColorsOf, farFirst, sizesOf } from './look.ts';

@@ -1,19 +1,20 @@
 import { maySteer } from './helm.ts';
+import { load } from './lazy.ts';
 import type { ColorKey, Swatch } from './legend.ts';
 import { selecting } from './selecting.ts';
+import type { LiveViewer } from './live-viewer.ts';
 import * as store from './store.ts';
 import { toggleTheme } from './theme.ts';
-import type { Viewer } from './viewer.ts';
 
 /** What buttons and keys do. The viewer exists once its canvases do. */
 
-let viewer: Viewer | null = null;
+let viewer: LiveViewer | null = null;
 
-export function setViewer(value: Viewer): void {
+export function setViewer(value: LiveViewer): void {
   viewer = value;
 }
 
-export function theViewer(): Viewer | null {
+export function theViewer(): LiveViewer | null {
   return viewer;
 }
 
@@ -33,7 +34,7 @@ export type Selecting = 'all' | 'invert' | 'clear' | 'grow' | 'component' | 'pat
 
 export function select(what: Selecting): void {
   if (!viewer || store.phase.value !== 'ready') return;
-  void selecting(viewer).then((tools) => {
+  void selecting().then((tools) => {
     if (what === 'all' || what === 'invert' || what === 'clear') tools.do(what);
     else tools[what]();
   });
@@ -41,12 +42,12 @@ export function select(what: Selecting): void {
 
 /** Selects the elements of an entry of the legend, or hides them. */
 export function useLegend(of: ColorKey, swatch: Swatch, hides: boolean): void {
-  if (viewer) void selecting(viewer).then((tools) => tools.legend(of, swatch, hides));
+  if (viewer) void selecting().then((tools) => tools.legend(of, swatch, hides));
 }
 
 /** Selects what an expression or a query finds; answers what is wrong with it, or null. */
 export async function selectMatching(text: string): Promise<string | null> {
-  return viewer ? (await selecting(viewer)).match(text) : null;
+  return viewer ? (await selecting()).match(text) : null;
 }
 
 /** Chooses what dragging does, or the other way round when it does so already. */
@@ -114,9 +115,8 @@ export function signInAddress(): string {
 }
 
 /** Asks how the picture is to be saved. */
-export async function savePicture(): Promise<void> {
-  const { openExport } = await import('../panels/export-dialog.tsx');
-  if (viewer) openExport(viewer);
+export function savePicture(): void {
+  void load.exporting();
 }
 
 /** The same page in a tab of its own. */

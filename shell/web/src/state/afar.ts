@@ -1,25 +1,25 @@
 import { signal } from '@preact/signals';
-import type { Afar } from '../afar/afar.ts';
 import type { Rect } from '../scene/camera.ts';
+import type { AfarLayer } from './lazy.ts';
 
 interface FromAfar {
-  layer: Afar | null;
+  layer: AfarLayer | null;
   loading: boolean;
 }
 
 /** What is drawn for nodes that are too many to be told apart. */
 export const afar: FromAfar = { layer: null, loading: false };
 
-const waiting: ((layer: Afar) => unknown)[] = [];
+const waiting: ((layer: AfarLayer) => unknown)[] = [];
 
 /** Does something with it, once it is there. */
-export function withAfar(act: (layer: Afar) => unknown): void {
+export function withAfar(act: (layer: AfarLayer) => unknown): void {
   if (afar.layer) act(afar.layer);
   else waiting.push(act);
 }
 
 /** It is there. */
-export function setAfar(layer: Afar): void {
+export function setAfar(layer: AfarLayer): void {
   afar.layer = layer;
   afar.loading = false;
   for (const act of waiting.splice(0)) act(layer);

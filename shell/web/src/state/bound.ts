@@ -1,10 +1,9 @@
-import type { Bound } from '../bound/bound.ts';
-import type { Viewer } from './viewer.ts';
+import { load, type BoundLayer } from './lazy.ts';
 
 let loading: Promise<void> | null = null;
 
 /** What draws icons, axes and maps, once something of them has come. */
-export let bound: Bound | null = null;
+export let bound: BoundLayer | null = null;
 
 /** Whether it is on its way to the screen. */
 export function isBinding(): boolean {
@@ -12,9 +11,9 @@ export function isBinding(): boolean {
 }
 
 /** Does something with what draws icons, axes and maps, in the order in which this is called. */
-export function withBound(viewer: Viewer, act: (bound: Bound) => void): void {
-  loading ??= import('../bound/bound.ts').then((all) => {
-    bound = new all.Bound(viewer);
+export function withBound(act: (bound: BoundLayer) => void): void {
+  loading ??= load.bound().then((layer) => {
+    bound = layer;
   });
   loading = loading.then(() => {
     if (bound) act(bound);

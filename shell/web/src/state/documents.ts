@@ -1,15 +1,13 @@
-import type { DocumentSession } from '../document/session.ts';
 import type { Message } from '../net/session.ts';
-import type { Viewer } from './viewer.ts';
+import { load, type DocumentPart } from './lazy.ts';
 
 const TOLD = new Set(['document', 'changed', 'done', 'refused', 'history', 'counts']);
 
-let loaded: Promise<DocumentSession> | null = null;
+let loaded: Promise<DocumentPart> | null = null;
 
 /** The shared document, loaded when the server first tells of it; what waits for it keeps its order. */
-export function documents(viewer: Viewer): Promise<DocumentSession> {
-  loaded ??= import('../document/session.ts').then((all) => new all.DocumentSession(viewer));
-  return loaded;
+export function documents(): Promise<DocumentPart> {
+  return (loaded ??= load.document());
 }
 
 /** Whether a message tells of the document. */
@@ -18,6 +16,6 @@ export function tellsDocument(message: Message): boolean {
 }
 
 /** Where the page has a document, does something with it. */
-export function withDocument(act: (all: DocumentSession) => unknown): void {
+export function withDocument(act: (all: DocumentPart) => unknown): void {
   if (loaded) void loaded.then(act);
 }

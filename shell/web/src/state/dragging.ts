@@ -1,5 +1,5 @@
 import type { SessionLink } from '../net/session.ts';
-import type { Picture } from '../scene/picture.ts';
+import type { Picture } from '../picture/picture.ts';
 import { withDocument } from './documents.ts';
 
 /** How long a dragged node keeps its place here while the server's frames catch up. */

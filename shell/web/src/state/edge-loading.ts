@@ -1,5 +1,5 @@
 import type { Api } from '../net/api.ts';
-import type { Picture } from '../scene/picture.ts';
+import type { Picture } from '../picture/picture.ts';
 import * as store from './store.ts';
 
 const ATTEMPTS = 6;

@@ -1,7 +1,7 @@
 import type { Api } from '../net/api.ts';
+import type { LabelLayer } from '../picture/label-layer.ts';
+import type { Picture } from '../picture/picture.ts';
 import { css } from '../scene/color.ts';
-import type { LabelLayer } from '../scene/label-layer.ts';
-import type { Picture } from '../scene/picture.ts';
 import * as store from './store.ts';
 
 /** The hovered and the selected node, with their highlight and their cards. */

@@ -1,6 +1,6 @@
 // What the bar says of the layout: words for what the server tells.
 
-import type { Link } from './store.ts';
+import type { LinkState } from '../net/session.ts';
 
 export interface LayoutFacts {
   /** The server's word. */
@@ -55,7 +55,7 @@ const NO_SOCKET =
   'The layout cannot be run or paused from here: a proxy lets no websocket through, which carries the commands.';
 
 /** Why the layout cannot be run from this page; empty when it can. */
-export function whyNoPlay(steers: boolean, link: Link): string {
+export function whyNoPlay(steers: boolean, link: LinkState): string {
   if (!steers) return WATCHING;
   return link === 'polling' ? NO_SOCKET : '';
 }

@@ -1,6 +1,6 @@
 /** The legend as the panel shows it, read leniently from the server's JSON (`engine/scene/src/legend.rs`). */
 
-import type { LayerLook } from '../bound/icon-frame.ts';
+import type { LayerLook } from '../net/icon-frame.ts';
 import type { CollectionEntry } from './collections.ts';
 import { scaleNumber } from './numbers.ts';
 

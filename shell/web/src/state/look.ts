@@ -1,4 +1,4 @@
-import type { Look } from '../scene/picture.ts';
+import type { Look } from '../scene/look.ts';
 import type { Params } from './params.ts';
 
 /** The look of the picture that parameters ask for. */

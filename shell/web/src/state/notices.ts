@@ -6,14 +6,8 @@ import * as store from './store.ts';
 /** Sites of pictures that are listed; there are three pictures in a page. */
 const SITES_MAX = 3;
 
-/** One thing that was not done as asked. */
-export interface Notice {
-  slug: string;
-  text: string;
-}
-
 /** Reads a list of notices leniently from the server's JSON. */
-export function readNotices(value: unknown): Notice[] {
+export function readNotices(value: unknown): store.Notice[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: unknown) => {
     const { slug, text } = (entry ?? {}) as Record<string, unknown>;

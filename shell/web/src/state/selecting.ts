@@ -1,13 +1,11 @@
-import type { SelectionTools } from '../selection/tools.ts';
+import { load, type SelectionPart } from './lazy.ts';
 import * as store from './store.ts';
-import type { Viewer } from './viewer.ts';
 
-let tools: Promise<SelectionTools> | null = null;
+let tools: Promise<SelectionPart> | null = null;
 
 /** The tools of the selection, which are loaded when somebody first selects more than a node. */
-export function selecting(viewer: Viewer): Promise<SelectionTools> {
-  tools ??= import('../selection/tools.ts').then((loaded) => new loaded.SelectionTools(viewer, viewer.page));
-  return tools;
+export function selecting(): Promise<SelectionPart> {
+  return (tools ??= load.selection());
 }
 
 /** Another graph is shown, of which nothing is selected. */

@@ -1,12 +1,5 @@
 import { signal } from '@preact/signals';
-import type { Viewer } from './viewer.ts';
-
-/** What shows nodes with a third coordinate from any side. */
-export interface SpaceView {
-  show(on: boolean): Promise<void>;
-  /** Turns the picture by so many pixels of the pointer. */
-  turnBy(dx: number, dy: number): void;
-}
+import { load, type SpaceView } from './lazy.ts';
 
 /** Whether the third dimension is shown. */
 export const inSpace = signal(false);
@@ -15,7 +8,7 @@ export const inSpace = signal(false);
 export let space: SpaceView | null = null;
 
 /** Shows the third dimension, or the plane; loads first what does. */
-export async function showSpace(viewer: Viewer, on: boolean): Promise<void> {
-  const { Space } = await import('../space/space.ts');
-  await (space ??= new Space(viewer)).show(on);
+export async function showSpace(on: boolean): Promise<void> {
+  space = await load.space();
+  await space.show(on);
 }

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { computed, signal } from '@preact/signals';
+import type { LinkState } from '../net/session.ts';
 import { NO_COLLECTIONS, type Collections } from './collections.ts';
 import type { LayoutFacts } from './layout-words.ts';
-import type { Notice } from './notices.ts';
 import { parseParams } from './params.ts';
 
 /** Everything the panels show, as signals; only the viewer and the session write them. */
@@ -17,8 +17,6 @@ export type Phase =
   | 'missing'
   | 'ended'
   | 'failed';
-
-export type Link = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'closed';
 
 export interface CardProperty {
   name: string;
@@ -35,17 +33,37 @@ export interface Card {
   pending: boolean;
 }
 
+/** One thing that was not done as asked. */
+export interface Notice {
+  slug: string;
+  text: string;
+}
+
 export interface Hit {
   index: number;
   label: string;
   id: string;
 }
 
+/** A part of the page, which reads what it shows. */
+export type Part = () => JSX.Element | null;
+
+/** Where panels stand: two places in the bar, three on the stage. */
+export type PanelPlace = 'search' | 'tools' | 'left' | 'corner' | 'over';
+
+/** Buttons and panels of the shared document. */
+export interface Instruments {
+  Buttons: Part;
+  Dock: Part;
+  /** The document as this page knows it, for tests. */
+  snapshot: () => unknown;
+}
+
 export const params = parseParams(location.search, location.hash);
 
 export const phase = signal<Phase>('connecting');
 export const detail = signal('');
-export const link = signal<Link>('connecting');
+export const link = signal<LinkState>('connecting');
 /** Milliseconds until the next attempt to connect, for the banner. */
 export const retryIn = signal(0);
 export const notice = signal<string | null>(null);
@@ -57,7 +75,7 @@ export const steers = signal(true);
 export const framed = signal(false);
 
 /** What waits for a click before the graph is loaded. */
-export const splash = signal<(() => JSX.Element) | null>(null);
+export const splash = signal<Part | null>(null);
 
 export const graphName = signal('');
 export const graphDescription = signal('');
@@ -114,12 +132,12 @@ export const selectedEdges = signal(0);
 /** How often other nodes were selected. */
 export const selections = signal(0);
 /** The panel of the selection, once somebody has selected. */
-export const selectionPanel = signal<(() => JSX.Element | null) | null>(null);
+export const selectionPanel = signal<Part | null>(null);
 
-/** What is loaded once the graph is on the screen. */
-export const more = signal<typeof import('../panels/more.tsx') | null>(null);
+/** The panels that are loaded once the graph is on the screen. */
+export const panels = signal<Record<PanelPlace, readonly Part[]> | null>(null);
 /** Buttons and panels of the shared document, once the server has told of it. */
-export const instruments = signal<typeof import('../document/instruments.tsx') | null>(null);
+export const instruments = signal<Instruments | null>(null);
 /** How many elements are visible where some are hidden; null where none is known to be. */
 export const shown = signal<{ nodes: number; edges: number } | null>(null);
 

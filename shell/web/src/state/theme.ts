@@ -1,6 +1,6 @@
 import { css, isLight, parseColor, type Rgb } from '../scene/color.ts';
-import type { LabelStyle } from '../scene/label-layer.ts';
-import type { Backdrop } from '../scene/picture.ts';
+import type { LabelStyle } from '../picture/label-layer.ts';
+import type { Backdrop } from '../scene/look.ts';
 import * as store from './store.ts';
 
 /** Background, palette and label colours, from the address, the dataset's metadata and the user. */

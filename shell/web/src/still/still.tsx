@@ -127,7 +127,7 @@ export function showStill(viewer: Viewer, why: Why = LOST): void {
 }
 
 /** Makes the viewer of a browser without WebGL. */
-export function withoutGl(surface: HTMLElement, make: () => Viewer, error: unknown): Viewer {
+export function withoutGl<V extends Viewer>(surface: HTMLElement, make: () => V, error: unknown): V {
   // What the first try left behind.
   surface.querySelector('canvas')?.remove();
   Renderer.instead = noGl;

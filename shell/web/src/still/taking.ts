@@ -65,7 +65,7 @@ export class Taking {
   /** Looks, once a frame, whether there is something else to show. */
   look(): void {
     // Until the panels are there it is not known what they show, and what they cover.
-    if (store.phase.value !== 'ready' || !store.more.value) return;
+    if (store.phase.value !== 'ready' || !store.panels.value) return;
     const now = `${this.viewer.picture.version} ${this.address().href}`;
     const { playing } = store;
     // What moves all the time never rests.

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bundle } from '../../src/afar/bundle.ts';
 import { NO_GROUP } from '../../src/afar/groups.ts';
-import type { EdgeList, Renderer, SceneData } from '../../src/gl/renderer.ts';
+import type { Renderer } from '../../src/gl/renderer.ts';
+import type { EdgeList, SceneData } from '../../src/scene/scene-data.ts';
 import { toScreen } from '../../src/scene/camera.ts';
 import { countsOn } from '../../src/scene/counts.ts';
 import { curveOf, isAlong, placesOn } from '../../src/scene/line-curve.ts';
 import { edgeList, packedOf } from '../../src/scene/near.ts';
 import { edgeAt } from '../../src/scene/pick-edge.ts';
-import type { Picture } from '../../src/scene/picture.ts';
+import type { Picture } from '../../src/picture/picture.ts';
 
 // Two communities: nodes 0 to 2 around (0, 60) and 3 to 5 around (200, 60), and node 6 in none.
 const current = Float32Array.from([0, 0, 0, 90, 0, 90, 200, 0, 200, 90, 200, 90, 100, -50]);

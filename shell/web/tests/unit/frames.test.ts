@@ -14,7 +14,7 @@ import {
   readList,
   type Frame,
 } from '../../src/net/frames.ts';
-import { readIcons } from '../../src/bound/icon-frame.ts';
+import { readIcons } from '../../src/net/icon-frame.ts';
 import { Positions, isPlaced } from '../../src/scene/positions.ts';
 
 type Pair = [number | null, number | null];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { distanceField } from '../../src/gl/distance.ts';
-import { isShaped, letters, pieces } from '../../src/gl/scripts.ts';
+import { isShaped, letters, pieces } from '../../src/scene/scripts.ts';
 import { Shelves } from '../../src/gl/shelves.ts';
 import { isDirected } from '../../src/scene/direction.ts';
 import { contrastAt, diameterOf, SIZE_MAX } from '../../src/scene/node-size.ts';

@@ -5,7 +5,7 @@ import { fitView } from '../../src/scene/fit.ts';
 import { contrastAt, type SizeRule } from '../../src/scene/node-size.ts';
 import { emptyScene, orderBySize } from '../../src/scene/scene-data.ts';
 import { zoomEnds } from '../../src/scene/zoom-ends.ts';
-import { CameraControl } from '../../src/state/camera-control.ts';
+import { CameraControl } from '../../src/scene/camera-control.ts';
 
 const size = { w: 1000, h: 600 };
 const ORIGIN = { x: 0, y: 0 };

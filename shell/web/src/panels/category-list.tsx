@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { columnKey } from '../document/api.ts';
+import * as facets from '../facets/facets.ts';
 import type { CategoryHistogram, Scalar } from '../net/messages.ts';
-import * as facets from './facets.ts';
 
 /** As many values as are looked over without a search. */
 const FEW = 8;

@@ -1,33 +1,31 @@
-import { Painter, type InkPlan } from '../gl/painter.ts';
 import type { TextWidths } from '../gl/glyph-atlas.ts';
-import { Renderer, type DrawInput, type EdgeList, type SceneData } from '../gl/renderer.ts';
+import { Painter, type InkPlan } from '../gl/painter.ts';
+import { Renderer, type DrawInput } from '../gl/renderer.ts';
 import type { Frame } from '../net/frames.ts';
-import { Dimming } from './dimming.ts';
-import { CameraControl } from '../state/camera-control.ts';
-import { givenBox, percentileBox, toGraph, toScreen, viewBox } from './camera.ts';
-import type { Box, Rect, Size, View } from './camera.ts';
-import { recolorForLight } from './color.ts';
-import { inkLength, inkRule, passingAt, type Ink } from './ink.ts';
-import type { Lit } from './highlight.ts';
-import type { Disc } from './labels.ts';
-import { largeDiscs } from './large-discs.ts';
-import type { Backdrop, Look } from './look.ts';
-import { NearEdges } from './near-edges.ts';
-import type { InView } from './names.ts';
-import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
-import type * as Pointing from './pointing.ts';
-import { Positions } from './positions.ts';
-import { fitView } from './fit.ts';
-import type { RareEdges } from './rare-edges.ts';
-import { RenderScale } from './render-scale.ts';
-import { Hiding } from './hiding.ts';
-import { emptyScene, orderBySize } from './scene-data.ts';
+import { CameraControl } from '../scene/camera-control.ts';
+import { givenBox, percentileBox, toGraph, toScreen, viewBox } from '../scene/camera.ts';
+import type { Box, Rect, Size, View } from '../scene/camera.ts';
+import { recolorForLight } from '../scene/color.ts';
+import { Dimming } from '../scene/dimming.ts';
+import { fitView } from '../scene/fit.ts';
+import { Hiding } from '../scene/hiding.ts';
+import type { Lit } from '../scene/highlight.ts';
+import { inkLength, inkRule, passingAt, type Ink } from '../scene/ink.ts';
+import type { Disc } from '../scene/labels.ts';
+import { largeDiscs } from '../scene/large-discs.ts';
+import type { Backdrop, Look } from '../scene/look.ts';
+import type { InView } from '../scene/names.ts';
+import { NearEdges } from '../scene/near-edges.ts';
+import { contrastAt, diameterOf, type SizeRule } from '../scene/node-size.ts';
+import type * as Pointing from '../scene/pointing.ts';
+import { Positions } from '../scene/positions.ts';
+import type { RareEdges } from '../scene/rare-edges.ts';
+import { RenderScale } from '../scene/render-scale.ts';
+import { emptyScene, orderBySize, type EdgeList, type SceneData } from '../scene/scene-data.ts';
 
 /** Arrow heads only where they can be told apart. */
 const ARROW_EDGES_MAX = 600;
 const REST_MS = 150;
-
-export type { Backdrop, Look };
 
 /** The graph on the screen: its data, camera, highlight, and what to redraw when. */
 export class Picture {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { icon } from '../panels/icons.tsx';
+import { icon } from './icons.tsx';
 
 const line = (d: string) => (): JSX.Element =>
   icon(<path d={d} stroke-linecap="round" stroke-linejoin="round" />);

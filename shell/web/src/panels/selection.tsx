@@ -4,10 +4,10 @@ import { columnKey } from '../document/api.ts';
 import { session } from '../document/current.ts';
 import { nameOf } from '../document/filters.ts';
 import * as state from '../document/state.ts';
+import * as acts from '../selection/acts.ts';
+import { selectedParts } from '../selection/selection.ts';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
-import * as acts from './acts.ts';
-import type { SelectionTools } from './tools.ts';
 
 const BUTTONS: readonly (readonly [what: act.Selecting, word: string, title: string])[] = [
   ['grow', 'Grow', 'Add the neighbours (g)'],
@@ -64,7 +64,7 @@ const ALGEBRA = [
 ] as const;
 
 /** Sets that the selection can be joined with. */
-function sets(tools: SelectionTools, how: acts.Algebra): { key: string; word: string; act: () => unknown }[] {
+function sets(tools: acts.Tools, how: acts.Algebra): { key: string; word: string; act: () => unknown }[] {
   const known = [...state.collections.value, ...state.filters.value];
   return known.map(({ id, name, rule }) => ({
     key: `${how} ${id}`,
@@ -73,7 +73,7 @@ function sets(tools: SelectionTools, how: acts.Algebra): { key: string; word: st
   }));
 }
 
-function DocumentActs({ tools }: { tools: SelectionTools }): JSX.Element {
+function DocumentActs({ tools }: { tools: acts.Tools }): JSX.Element {
   useEffect(() => {
     // For the menu of columns; without them there is none.
     session()?.api.columns().catch(() => undefined);
@@ -130,19 +130,8 @@ function DocumentActs({ tools }: { tools: SelectionTools }): JSX.Element {
   );
 }
 
-/** How much is selected, as numbers with their words. */
-export function selectedParts(nodes: number, edges: number): { number: string; word: string }[] {
-  const both = [
-    { count: nodes, one: 'node' },
-    { count: edges, one: 'edge' },
-  ];
-  return both
-    .filter(({ count }) => count > 0)
-    .map(({ count, one }) => ({ number: count.toLocaleString('en'), word: count === 1 ? one : `${one}s` }));
-}
-
 /** How much is selected, and what can be done with it. */
-export function SelectionPanel({ tools }: { tools: SelectionTools }): JSX.Element | null {
+export function SelectionPanel({ tools }: { tools: acts.Tools }): JSX.Element | null {
   const count = store.selectedCount.value;
   const edges = store.selectedEdges.value;
   if (count + edges === 0) return null;

@@ -1,8 +1,8 @@
 import type { TextWidths } from '../gl/glyph-atlas.ts';
 import type { Marks, TextInk } from '../gl/marks.ts';
-import { toScreen, type Rect, type Size, type View } from './camera.ts';
-import { css, type Rgb } from './color.ts';
-import { placeLabels, shorten, spotPlace, type Candidate, type Disc, type Placed } from './labels.ts';
+import { toScreen, type Rect, type Size, type View } from '../scene/camera.ts';
+import { css, type Rgb } from '../scene/color.ts';
+import { placeLabels, shorten, spotPlace, type Candidate, type Disc, type Placed } from '../scene/labels.ts';
 
 /** Which names and rings lie over the picture, and where. */
 

@@ -1,17 +1,17 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { session } from '../document/current.ts';
+import { between, type Entry } from '../document/document.ts';
+import { addCollection, nameOf } from '../document/filters.ts';
+import * as state from '../document/state.ts';
+import { number, plural } from '../document/words.ts';
 import type { Collection } from '../net/messages.ts';
-import * as icons from '../panels/icons.tsx';
-import { fill } from '../panels/collection-key.ts';
 import { selecting } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
-import { session } from './current.ts';
-import { between, type Entry } from './document.ts';
-import { addCollection, nameOf } from './filters.ts';
-import { DownIcon, GripIcon, PencilIcon, UpIcon } from './icons.tsx';
+import { fill } from './collection-key.ts';
+import * as icons from './icons.tsx';
+import { DownIcon, GripIcon, PencilIcon, UpIcon } from './instrument-icons.tsx';
 import { Name, Switch } from './parts.tsx';
-import * as state from './state.ts';
-import { number, plural } from './words.ts';
 
 type Of = Entry<Collection>;
 
@@ -28,8 +28,7 @@ function place(of: Of, at: number): void {
 }
 
 async function select(of: Of): Promise<void> {
-  const now = session();
-  if (now) await (await selecting(now.viewer)).select(of.rule);
+  await (await selecting()).select(of.rule);
 }
 
 function Tool(props: {
@@ -187,9 +186,7 @@ async function told(refusal: Promise<string | null>): Promise<void> {
 }
 
 async function fromSelection(): Promise<void> {
-  const now = session();
-  if (!now) return;
-  const { count, bits64 } = (await selecting(now.viewer)).chosen();
+  const { count, bits64 } = (await selecting()).chosen();
   if (count === 0) store.notice.value = 'Select nodes first: click on one, or drag with Shift.';
   else await told(addCollection({ nodes: await bits64() }, plural(count, 'node')));
 }

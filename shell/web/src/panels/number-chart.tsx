@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { among, moment } from '../document/words.ts';
+import * as facets from '../facets/facets.ts';
+import { bars, moved, resized, shareOf, snapped, type Range } from '../facets/scale.ts';
 import type { NumberHistogram } from '../net/messages.ts';
-import * as facets from './facets.ts';
-import { bars, moved, resized, shareOf, snapped, type Range } from './scale.ts';
 
 const WIDTH = 256;
 const HEIGHT = 52;

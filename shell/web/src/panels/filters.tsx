@@ -1,18 +1,18 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import * as icons from '../panels/icons.tsx';
+import { complain, why } from '../document/api.ts';
+import { session } from '../document/current.ts';
+import type { Entry } from '../document/document.ts';
+import { addFilter, nameOf } from '../document/filters.ts';
+import * as state from '../document/state.ts';
+import { countWords, number, plural, ruleWords } from '../document/words.ts';
+import type { Change, Filter, Rule } from '../net/messages.ts';
 import { selecting } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
-import type { Change, Filter, Rule } from '../net/messages.ts';
-import { complain, why } from './api.ts';
-import { session } from './current.ts';
-import type { Entry } from './document.ts';
-import { addFilter, nameOf } from './filters.ts';
-import { PencilIcon } from './icons.tsx';
+import * as icons from './icons.tsx';
+import { PencilIcon } from './instrument-icons.tsx';
 import { Name, Switch } from './parts.tsx';
-import * as state from './state.ts';
-import { countWords, number, plural, ruleWords } from './words.ts';
 
 function change(label: string, { id, ...filter }: Entry<Filter>, to: Partial<Filter> | null): void {
   const value = to === null ? null : { ...filter, ...to };
@@ -194,9 +194,7 @@ async function add(rule: Rule, name: string, label: string): Promise<void> {
 
 /** Filters by what is selected: its component, or what is around it. */
 async function aroundSelection(what: 'component' | number): Promise<void> {
-  const now = session();
-  if (!now) return;
-  const tools = await selecting(now.viewer);
+  const tools = await selecting();
   const chosen = tools.chosen();
   if (chosen.count === 0) {
     store.notice.value = 'Select a node first: click on it, or drag with Shift.';

@@ -1,4 +1,4 @@
-import { FrameError, type Frame } from '../net/frames.ts';
+import { FrameError, type Frame } from './frames.ts';
 
 /** Icons and badges as they travel (see `engine/scene/src/wire/icons.rs`). */
 

@@ -1,5 +1,5 @@
-import { panBy, zoomAt, type Size, type View } from '../scene/camera.ts';
-import type { flight } from '../scene/flight.ts';
+import { panBy, zoomAt, type Size, type View } from './camera.ts';
+import type { flight } from './flight.ts';
 
 /** Moves the camera over time and remembers whether the user has taken it. */
 

@@ -2,13 +2,13 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { columnKey } from '../document/api.ts';
-import { ColorIcon, IconIcon, OpacityIcon, SizeIcon } from '../document/icons.tsx';
 import * as state from '../document/state.ts';
+import * as facets from '../facets/facets.ts';
 import type { Column, Histogram } from '../net/messages.ts';
-import { Minus, Plus } from '../panels/control-icons.tsx';
-import * as icons from '../panels/icons.tsx';
 import { CategoryList } from './category-list.tsx';
-import * as facets from './facets.ts';
+import { Minus, Plus } from './control-icons.tsx';
+import * as icons from './icons.tsx';
+import { ColorIcon, IconIcon, OpacityIcon, SizeIcon } from './instrument-icons.tsx';
 import { NumberChart } from './number-chart.tsx';
 
 function Tool(props: { on: boolean; title: string; act: () => void; children: JSX.Element }): JSX.Element {

@@ -2,21 +2,22 @@ import '../instruments.css';
 import { signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
-import * as icons from '../panels/icons.tsx';
+import { session } from '../document/current.ts';
+import * as state from '../document/state.ts';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
-import { CollectionsEditor } from './collections-panel.tsx';
-import { FiltersPanel } from './filters-panel.tsx';
-import { FilterIcon, HistogramIcon, RedoIcon, SetsIcon, UndoIcon } from './icons.tsx';
-import { session } from './current.ts';
-import * as state from './state.ts';
+import { CollectionsEditor } from './collections.tsx';
+import { FiltersPanel } from './filters.tsx';
+import * as icons from './icons.tsx';
+import { FilterIcon, HistogramIcon, RedoIcon, SetsIcon, UndoIcon } from './instrument-icons.tsx';
 
 /** The buttons of the bar and the panels at the right that work on the shared document. */
 
+/** The panels, in the order in which they stand. */
 const PANELS = [
-  ['filters', FilterIcon, 'Filters'],
-  ['collections', SetsIcon, 'Collections'],
-  ['histograms', HistogramIcon, 'Histograms'],
+  ['filters', 'Filters', FilterIcon, FiltersPanel],
+  ['collections', 'Collections', SetsIcon, CollectionsEditor],
+  ['histograms', 'Histograms', HistogramIcon, Histograms],
 ] as const;
 
 /** The document as this page knows it, for `window.__viewer`. */
@@ -45,7 +46,7 @@ export function Buttons(): JSX.Element {
     <>
       <Step of="undo" word="Undo" />
       <Step of="redo" word="Redo" />
-      {PANELS.map(([name, Icon, word]) => {
+      {PANELS.map(([name, word, Icon]) => {
         const on = state.panels.value.includes(name);
         return (
           <button
@@ -69,7 +70,7 @@ export function Buttons(): JSX.Element {
 
 /** A panel of the dock, with its title and the button that closes it. */
 export function Panel(props: {
-  name: state.PanelName;
+  name: string;
   title: string;
   children: ComponentChildren;
 }): JSX.Element {
@@ -118,12 +119,12 @@ function News(): JSX.Element | null {
 }
 
 /** The histograms, which are loaded when somebody first opens them. */
-const facets = signal<typeof import('../facets/panel.tsx') | null>(null);
+const facets = signal<typeof import('./histograms.tsx') | null>(null);
 
 function Histograms(): JSX.Element | null {
   useEffect(() => {
     if (facets.value) return;
-    void import('../facets/panel.tsx').then((loaded) => {
+    void import('./histograms.tsx').then((loaded) => {
       facets.value = loaded;
     });
   }, []);
@@ -152,20 +153,13 @@ export function Dock(): JSX.Element | null {
       <News />
       {docked && (
         <div class="dock" data-over>
-          {open.includes('filters') && (
-            <Panel name="filters" title="Filters">
-              <FiltersPanel />
-            </Panel>
-          )}
-          {open.includes('collections') && (
-            <Panel name="collections" title="Collections">
-              <CollectionsEditor />
-            </Panel>
-          )}
-          {open.includes('histograms') && (
-            <Panel name="histograms" title="Histograms">
-              <Histograms />
-            </Panel>
+          {PANELS.map(
+            ([name, title, , Inside]) =>
+              open.includes(name) && (
+                <Panel key={name} name={name} title={title}>
+                  <Inside />
+                </Panel>
+              ),
           )}
         </div>
       )}
