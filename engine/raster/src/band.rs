@@ -154,12 +154,14 @@ impl Band {
         let side = [-dir[1] * half, dir[0] * half];
         let corner = |p: [f32; 2], by: f32| [p[0] + by * side[0], p[1] + by * side[1]];
         let corners = [corner(p0, -1.0), corner(p1, -1.0), corner(p1, 1.0), corner(p0, 1.0)];
+        let grow = [0, 1, 2, 3].map(|c| inks[1][c] - inks[0][c]);
+        let part = 1.0 / length.max(1e-4);
         self.shape(corners, mode, |q| {
             let from = [q[0] - p0[0], q[1] - p0[1]];
             let across = (from[1] * dir[0] - from[0] * dir[1]).abs();
-            let t = ((from[0] * dir[0] + from[1] * dir[1]) / length.max(1e-4)).clamp(0.0, 1.0);
+            let t = ((from[0] * dir[0] + from[1] * dir[1]) * part).clamp(0.0, 1.0);
             let cover = (width * 0.5 + 0.5 - across).clamp(0.0, 1.0);
-            [0, 1, 2, 3].map(|c| cover * (inks[0][c] + (inks[1][c] - inks[0][c]) * t))
+            [0, 1, 2, 3].map(|c| cover * (inks[0][c] + grow[c] * t))
         });
     }
 
