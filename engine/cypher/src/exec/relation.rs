@@ -54,6 +54,8 @@ impl CacheKey for EndsHave {
 /// Questions that look at each end's label, before all ends of a relation are looked at once for all.
 const ASKED_BEFORE: u32 = 1;
 
+/// Bytes of the names of types and of a label under which something small is kept.
+const NAMES_MAX: usize = 256;
 /// Steps that look through all relationships of their nodes for some types, before these get adjacency of their own.
 const STEPS_BEFORE: u32 = 3;
 
@@ -150,7 +152,8 @@ impl Relation {
 
     /// Counts a step along many relationships of these types; whether it is the one at which their adjacency pays.
     pub(super) fn is_due(view: &GraphView, words: &[String], cancel: &CancelToken) -> bool {
-        view.graph().is_due(&Self::name(words), STEPS_BEFORE + 1, cancel)
+        words.iter().map(String::len).sum::<usize>() <= NAMES_MAX
+            && view.graph().is_due(&Self::name(words), STEPS_BEFORE + 1, cancel)
     }
 
     /// The adjacency, if it was made before.
@@ -190,6 +193,11 @@ impl Relation {
         cancel: &CancelToken,
     ) -> bool {
         let RelationOf(types) = Self::name(words);
+        let texts = types.iter().map(String::len).sum::<usize>() + test.name().len();
+        // No node has such a label; and names of any length are the caller's, not the graph's.
+        if test.is_never() || texts > NAMES_MAX {
+            return false;
+        }
         let name = EndsHave { types, label: test.name().to_owned(), out };
         if let Some(known) = view.graph().kept(&name) {
             return *known;
@@ -202,7 +210,6 @@ impl Relation {
         let offsets = if out { t.out_offsets() } else { t.in_offsets() };
         let mut ends = (0..).zip(lengths(offsets)).filter(|(_, len)| *len > 0);
         let all = Arc::new(ends.all(|(v, _)| view.has_label(v, test)));
-        let texts = name.types.iter().map(String::len).sum::<usize>() + name.label.len();
         view.graph().keep(name, &all, texts as u64, cancel);
         *all
     }

@@ -76,6 +76,7 @@ impl Exec<'_> {
     fn prepare_often(&self, advance: &mut Advance<'_>) -> Res<()> {
         let step = advance.step;
         if advance.test.relation().is_none()
+            && !advance.test.never()
             && !step.types.is_empty()
             && advance.is_beyond(tuning().few_edges)
             && Relation::is_due(self.view, &self.type_words(&step.types), self.cancel)
