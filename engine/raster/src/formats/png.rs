@@ -72,12 +72,13 @@ impl Writer {
 
     /// The filter whose differences are smallest, which usually compresses best, and these.
     fn best(&self, row: &[u8], bytes: usize) -> (u8, Vec<u8>) {
+        // A row has less than 2^24 bytes.
         let size = |bytes: &[u8]| {
-            let mut sum = 0;
+            let mut sum = 0_u32;
             for byte in bytes {
-                sum += u64::from((*byte as i8).unsigned_abs());
+                sum += u32::from((*byte as i8).unsigned_abs());
             }
-            sum
+            u64::from(sum)
         };
         let mut up = vec![0; row.len()];
         for ((to, byte), above) in up.iter_mut().zip(row).zip(&self.above) {
