@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow_schema::ArrowError;
 use graphlume_expr::{Scalar, Strictness};
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
@@ -10,6 +11,25 @@ use graphlume_types::{CancelReason, CancelToken};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{Answer, explain, parse, run};
+
+/// A graph of nodes with the column `id` and edges from `s` to `d`.
+fn graph_of(
+    nodes: Result<RecordBatch, ArrowError>,
+    edges: Result<RecordBatch, ArrowError>,
+) -> PropertyGraph {
+    let table = |batch: Result<RecordBatch, _>| Some(Table::try_new(batch.unwrap()).unwrap());
+    let name = |n: &str| Some(n.to_owned());
+    let bindings = Bindings { node: name("id"), source: name("s"), destination: name("d") };
+    PropertyGraph::new(table(nodes), table(edges), bindings).unwrap()
+}
+
+/// The rows of an answer as texts, in the order in which they came.
+fn rows_of(graph: &PropertyGraph, text: &str, strictness: Strictness) -> Vec<String> {
+    let query = parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+    let answer = run(graph, &query, &Map::new(), strictness, &CancelToken::new());
+    let answer = answer.unwrap_or_else(|e| panic!("{text}: {e}"));
+    answer.json().iter().map(Json::to_string).collect()
+}
 
 mod funnel;
 mod ids;

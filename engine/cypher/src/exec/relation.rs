@@ -194,7 +194,7 @@ impl Relation {
     ) -> bool {
         let RelationOf(types) = Self::name(words);
         let texts = types.iter().map(String::len).sum::<usize>() + test.name().len();
-        // No node has such a label; and names of any length are the caller's, not the graph's.
+        // No column tells of labels; and names of any length are the caller's, not the graph's.
         if test.is_never() || texts > NAMES_MAX {
             return false;
         }

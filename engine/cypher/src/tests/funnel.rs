@@ -43,17 +43,11 @@ fn graph(seed: i64, odd: bool) -> PropertyGraph {
         ("d", Arc::new(Int64Array::from(d))),
         ("type", Arc::new(StringArray::from(kinds))),
     ]);
-    let table = |batch: Result<RecordBatch, _>| Some(Table::try_new(batch.unwrap()).unwrap());
-    let name = |n: &str| Some(n.to_owned());
-    let bindings = Bindings { node: name("id"), source: name("s"), destination: name("d") };
-    PropertyGraph::new(table(nodes), table(edges), bindings).unwrap()
+    graph_of(nodes, edges)
 }
 
 fn rows(graph: &PropertyGraph, text: &str) -> Vec<String> {
-    let query = parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
-    let answer = run(graph, &query, &Map::new(), Strictness::Strict, &CancelToken::new());
-    let answer = answer.unwrap_or_else(|e| panic!("{text}: {e}"));
-    let mut rows: Vec<String> = answer.json().iter().map(Json::to_string).collect();
+    let mut rows = rows_of(graph, text, Strictness::Strict);
     rows.sort();
     rows
 }

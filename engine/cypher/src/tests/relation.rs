@@ -30,17 +30,11 @@ fn graph() -> PropertyGraph {
         ("w", plain(count)),
         ("type", texts(&["K", "L", "M"], count, 3)),
     ]);
-    let table = |batch: Result<RecordBatch, _>| Some(Table::try_new(batch.unwrap()).unwrap());
-    let name = |n: &str| Some(n.to_owned());
-    let bindings = Bindings { node: name("id"), source: name("s"), destination: name("d") };
-    PropertyGraph::new(table(nodes), table(edges), bindings).unwrap()
+    graph_of(nodes, edges)
 }
 
 fn rows(graph: &PropertyGraph, text: &str) -> Vec<String> {
-    let query = parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
-    let answer = run(graph, &query, &Map::new(), Strictness::Lenient, &CancelToken::new());
-    let answer = answer.unwrap_or_else(|e| panic!("{text}: {e}"));
-    answer.json().iter().map(Json::to_string).collect()
+    rows_of(graph, text, Strictness::Lenient)
 }
 
 #[test]

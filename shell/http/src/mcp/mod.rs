@@ -1,7 +1,7 @@
 //! The tool endpoint: JSON-RPC 2.0 over streamable HTTP, for agents.
 //!
 //! `frame` reads messages, `modern` checks those of the revision without connections, `error` holds the
-//! tables of refusals, `agents` remembers connections, `stream` is the event stream, `tool` has one file
+//! tables of refusals, [`crate::agents`] remembers connections, `stream` is the event stream, `tool` has one file
 //! a tool, `toolset` says which of them are listed, `call` runs one, `resources` lists datasets, `manifest`
 //! says who we are.
 

@@ -19,7 +19,6 @@ impl Exec<'_> {
     /// The paths that one more step makes along a relation that leads to few nodes, those with paths in ascending order;
     /// `None` where it leads to many, or where the paths have so few relationships to follow that looking at all its
     /// ends costs more.
-    #[inline(never)]
     pub(super) fn gathered_at_few(
         &self,
         advance: &mut Advance<'_>,
@@ -72,7 +71,6 @@ impl Exec<'_> {
     }
 
     /// Gives the step adjacency of its types' own where it was taken along many relationships often enough.
-    #[inline(never)]
     fn prepare_often(&self, advance: &mut Advance<'_>) -> Res<()> {
         let step = advance.step;
         if advance.test.relation().is_none()
