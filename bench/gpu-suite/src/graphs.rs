@@ -5,7 +5,7 @@ use graphlume_device::cuda::Gpu;
 use graphlume_generate::{EdgeList, SpecError, rmat, tree};
 use graphlume_graph::Topology;
 
-use crate::SuiteError;
+use crate::error::SuiteError;
 
 /// A graph by how it is made.
 #[derive(Clone, Copy)]

@@ -4,6 +4,7 @@
 //!
 //! A line of JSON a row, flushed at once: what is done when the time is up is kept.
 
+mod error;
 mod graphs;
 mod rates;
 mod rows;
@@ -14,8 +15,6 @@ mod tasks;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use graphlume_algo::AlgoError;
-use graphlume_device::columns::ColumnOpError;
 use graphlume_device::cuda::{DeviceError, Gpu, GpuOptions};
 use serde_json::json;
 
@@ -26,21 +25,6 @@ const USAGE: &str = "usage: graphlume-gpu-suite [--seconds N] [--small] [--only 
   --small       graphs of some hundred nodes, to try the program out
   --only NAME   rows of this name and the graphs that they need, for a profiler; may stand several times
   --once        what is timed runs once, after one run to warm up";
-
-/// Why a row has no figures.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SuiteError {
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    #[error(transparent)]
-    Algo(#[from] AlgoError),
-    #[error(transparent)]
-    Prim(#[from] ColumnOpError),
-    #[error("a graph cannot be made: {0}")]
-    Graph(#[from] graphlume_generate::SpecError),
-    #[error("the threads of the processor's side cannot be started: {0}")]
-    Threads(String),
-}
 
 /// What the program was asked for.
 struct Asked {

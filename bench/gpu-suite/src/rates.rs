@@ -8,7 +8,7 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 use serde_json::json;
 
-use crate::SuiteError;
+use crate::error::SuiteError;
 use crate::rows::{Out, REPEATS, Row, time};
 
 /// Launches of one recorded sequence, or queued one by one.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use graphlume_device::cuda::Gpu;
 use serde_json::{Map, Value, json};
 
-use crate::SuiteError;
+use crate::error::SuiteError;
 
 /// Repeats of what is timed; the best counts.
 pub(crate) const REPEATS: usize = 5;

@@ -10,7 +10,7 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use graphlume_types::hash::{h64, unit_f64};
 
-use crate::SuiteError;
+use crate::error::SuiteError;
 use crate::rows::{Out, REPEATS, Row, time};
 
 /// Persons of the graph on which the GPU is compared with the CPU.

@@ -9,7 +9,7 @@ use graphlume_types::hash::h64;
 use graphlume_types::{Budget, CancelToken};
 use serde_json::json;
 
-use crate::SuiteError;
+use crate::error::SuiteError;
 use crate::rows::{Out, REPEATS, Row, time};
 
 /// Rows on which the GPU is compared with the CPU.

@@ -17,9 +17,10 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::{h64, unit_f64};
 use serde_json::json;
 
+use crate::error::SuiteError;
 use crate::graphs::Kind;
 use crate::rows::{Out, REPEATS, Row, time};
-use crate::{SuiteError, tables};
+use crate::tables;
 
 /// Seeds of a walk.
 const SEEDS: u64 = 50;

@@ -9,7 +9,7 @@ use crate::layout::davidson_harel::DAVIDSON_HAREL;
 use crate::layout::force_directed::{drl, fruchterman_reingold, graphopt, lgl};
 use crate::layout::stress::kamada_kawai;
 use crate::layout::{
-    auto, bipartite, circle, force_atlas2, grid, mds, random, reingold_tilford, sphere, star,
+    auto, bipartite, circle, force_atlas2_spec, grid, mds, random, reingold_tilford, sphere, star,
     sugiyama,
 };
 use crate::path::{bfs, distances, ego, walks};
@@ -20,7 +20,7 @@ use crate::{AlgoError, AlgorithmSpec, Kind, networkx, util};
 
 pub use crate::community::louvain_spec::louvain_options;
 pub use crate::dispatch::run;
-pub use crate::layout::force_atlas2::spec::{
+pub use crate::layout::force_atlas2_spec::{
     force_atlas2_end, force_atlas2_params, force_atlas2_start,
 };
 
@@ -103,7 +103,7 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &networkx::STRONG,
     &networkx::CORE_NUMBER,
     &networkx::K_CORE,
-    &force_atlas2::spec::FORCE_ATLAS2,
+    &force_atlas2_spec::FORCE_ATLAS2,
     &circle::CIRCLE,
     &star::STAR,
     &grid::GRID,

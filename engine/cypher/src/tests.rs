@@ -17,6 +17,7 @@ fn graph_of(
     nodes: Result<RecordBatch, ArrowError>,
     edges: Result<RecordBatch, ArrowError>,
 ) -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let table = |batch: Result<RecordBatch, _>| Some(Table::try_new(batch.unwrap()).unwrap());
     let name = |n: &str| Some(n.to_owned());
     let bindings = Bindings { node: name("id"), source: name("s"), destination: name("d") };
@@ -41,6 +42,7 @@ mod start;
 mod tally;
 
 fn graph() -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let nodes = RecordBatch::try_from_iter([
         ("id", Arc::new(Int64Array::from(vec![1, 2, 3, 4])) as ArrayRef),
         ("type", Arc::new(StringArray::from(vec![Some("P"), Some("Q"), None, Some("P")]))),
@@ -451,6 +453,7 @@ fn no_function_panics_whatever_its_arguments() {
 
 #[test]
 fn a_graph_may_lack_a_table_and_columns_may_be_dictionaries() {
+    graphlume_types::tuning::use_small(true);
     use arrow_array::DictionaryArray;
     use arrow_array::types::Int8Type;
     let name = |n: &str| Some(n.to_owned());

@@ -334,6 +334,7 @@ mod tests {
 
     /// Few nodes and many edges make loops and parallel edges.
     fn graph(seed: u64, nodes: u64, edges: u64, listed: Option<u64>) -> PropertyGraph {
+        graphlume_types::tuning::use_small(true);
         let end = |stream| (0..edges).map(|i| (h64(seed, stream, i) % nodes) as i64).collect();
         let name = |n: &str| Some(n.to_owned());
         let bindings =

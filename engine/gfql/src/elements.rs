@@ -40,7 +40,7 @@ pub fn elements(
     cancel: &CancelToken,
 ) -> Result<Elements, QueryError> {
     let others = Others::default();
-    let shared = Shared::new();
+    let shared = Shared::default();
     let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     if let Query::Chain(chain) = query {
         if let ([Op::Node(op)], true) = (chain.ops.as_slice(), chain.clauses.is_empty()) {
@@ -154,6 +154,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn graph() -> PropertyGraph {
+        graphlume_types::tuning::use_small(true);
         let text = |v: &[&str]| -> ArrayRef { Arc::new(StringArray::from(v.to_vec())) };
         let nodes = RecordBatch::try_from_iter([
             ("id", text(&["a", "b", "c", "d"])),

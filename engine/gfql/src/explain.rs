@@ -45,7 +45,7 @@ pub fn explain_on(
     if steps.is_empty() || graph.chain_device().is_none() {
         return Ok(out);
     }
-    let (shared, others) = (Shared::new(), Others::default());
+    let (shared, others) = (Shared::default(), Others::default());
     let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     let ran = match of.clauses.is_empty() {
         true => match side(graph, &steps, scope) {

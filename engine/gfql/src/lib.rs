@@ -101,7 +101,7 @@ pub fn run_with(
     strictness: Strictness,
     cancel: &CancelToken,
 ) -> Result<Outcome, QueryError> {
-    let shared = Shared::new();
+    let shared = Shared::default();
     let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
     let graph = match (query, output) {
         (Query::Chain(chain), None) => {
@@ -143,7 +143,7 @@ pub fn sizes(
     if let (Query::Chain(chain), None) = (query, output)
         && let Some(steps) = pattern(chain)
     {
-        let shared = Shared::new();
+        let shared = Shared::default();
         let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
         let sizes = pattern_sizes(graph, &steps, &chain.clauses, scope)?;
         return Ok((sizes, shared.notices()));

@@ -136,6 +136,7 @@ fn table(columns: Vec<(&str, ArrayRef)>) -> Table {
 }
 
 fn property_graph(graph: &Small) -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let ints = |list: Vec<i64>| Arc::new(Int64Array::from(list)) as ArrayRef;
     let n = graph.nodes.len() as i64;
     let nodes = table(vec![

@@ -17,6 +17,7 @@ mod times;
 mod umap;
 
 fn graph() -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let nodes = RecordBatch::try_from_iter([
         ("id", Arc::new(StringArray::from(vec!["a", "b", "c", "d"])) as ArrayRef),
         ("kind", Arc::new(StringArray::from(vec![Some("p"), Some("q"), None, Some("p")]))),
@@ -366,6 +367,7 @@ fn other_datasets_are_read_where_they_are_given() {
 
 #[test]
 fn two_hops_from_a_named_node_find_its_neighbourhood() {
+    graphlume_types::tuning::use_small(true);
     let n = 400_000_i64;
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..n));
     let next: ArrayRef = Arc::new(Int64Array::from_iter_values((0..n).map(|v| (v * 7 + 1) % n)));

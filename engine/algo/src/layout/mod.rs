@@ -8,6 +8,7 @@ pub mod component_packing;
 pub(crate) mod coordinates;
 pub(crate) mod davidson_harel;
 pub mod force_atlas2;
+pub mod force_atlas2_spec;
 pub(crate) mod force_directed;
 #[cfg(test)]
 mod force_tests;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use graphlume_algo::AlgoError;
 use graphlume_algo::gpu::force_atlas2::GpuForceAtlas2;
-use graphlume_algo::gpu::frames::{GpuFrames, Steps};
+use graphlume_algo::gpu::frames::GpuFrames;
 use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
-use graphlume_scene::wire::{Bounds, Extent, FrameSource};
 use graphlume_types::CancelToken;
 
 use crate::device::gpu_device::GpuDevice;
+use crate::session::device_frames::DeviceFrames;
 use crate::session::live_layout::{LayoutInput, LiveLayout};
 
 /// Iterations that the device is given at once at most, so that a slice can be stopped.
@@ -164,34 +164,5 @@ impl LiveLayout for OnDevice {
     fn leave_device(self: Box<Self>) {
         let Self { forces, frames, gpu } = *self;
         gpu.free_later(Box::new((forces, frames)));
-    }
-}
-
-/// The frames of a layout on the device.
-pub(crate) struct DeviceFrames<'a> {
-    forces: &'a mut GpuForceAtlas2,
-    frames: &'a mut GpuFrames,
-    num_nodes: u32,
-}
-
-impl FrameSource for DeviceFrames<'_> {
-    type Error = AlgoError;
-
-    fn num_nodes(&self) -> usize {
-        self.num_nodes as usize
-    }
-
-    fn extent(&mut self) -> Result<Extent, AlgoError> {
-        let survey = self.frames.survey(self.forces.on_device()?)?;
-        Ok(Extent::surveyed(survey.bounds, &survey.sample))
-    }
-
-    fn key(&mut self, bounds: Bounds) -> Result<Vec<u8>, AlgoError> {
-        let Bounds { x0, y0, sx, sy } = bounds;
-        self.frames.key(self.forces.on_device()?, Steps { x0, y0, sx, sy })
-    }
-
-    fn delta(&mut self) -> Result<Option<Vec<u8>>, AlgoError> {
-        self.frames.delta(self.forces.on_device()?)
     }
 }

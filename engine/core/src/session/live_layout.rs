@@ -7,7 +7,7 @@ use graphlume_algo::layout::force_atlas2::Params;
 use graphlume_types::CancelToken;
 
 use crate::residency::Lease;
-use crate::session::force_atlas2::DeviceFrames;
+use crate::session::device_frames::DeviceFrames;
 
 /// What a layout starts from.
 pub(crate) struct LayoutInput<'a> {

@@ -13,6 +13,7 @@ pub(crate) mod collections;
 mod communities;
 mod community_search;
 pub(crate) mod control;
+mod device_frames;
 mod displaced;
 pub(crate) mod drawn_picture;
 pub(crate) mod events;

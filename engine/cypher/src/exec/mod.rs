@@ -318,9 +318,6 @@ fn view_of(
     graph: &graphlume_store::PropertyGraph,
     setting: &Setting<'_>,
 ) -> Result<GraphView, QueryError> {
-    // Tests of this crate ask small graphs, and are to come upon every way that a query may take.
-    #[cfg(test)]
-    graphlume_types::tuning::use_small(true);
     GraphView::new(graph, setting.now, setting.cancel).map_err(|e| *e)
 }
 

@@ -16,6 +16,7 @@ use crate::{parse, run};
 
 #[test]
 fn the_id_is_a_property_wherever_properties_are_shown() {
+    graphlume_types::tuning::use_small(true);
     assert_eq!(value("MATCH (n {id: 3}) RETURN keys(n)"), json!(["id", "name", "ok"]));
     assert_eq!(
         value("MATCH (n {name: 'cy'}) RETURN properties(n)"),
@@ -44,6 +45,7 @@ fn the_id_is_a_property_wherever_properties_are_shown() {
 
 /// Nodes with a time without a zone, one in a zone, and a day; relationships with times.
 fn times() -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let seconds = vec![Some(1_772_323_200), Some(1_775_001_600), None];
     let zoned = TimestampSecondArray::from(seconds.clone()).with_timezone("Europe/Berlin");
     let nodes = RecordBatch::try_from_iter([

@@ -8,6 +8,7 @@ use crate::{Query, explain_on};
 
 /// Many persons who live in a few cities of two countries; names and marks repeat differently often.
 pub(super) fn towns() -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let (persons, cities, countries) = (300_i64, 12_i64, 2_i64);
     let all = persons + cities + countries;
     let kind = |v: i64| match v {

@@ -103,6 +103,7 @@ fn counted_paths_are_as_many_as_walked_ones() {
 
 #[test]
 fn more_paths_than_numbers_are_refused() {
+    graphlume_types::tuning::use_small(true);
     // Ten relationships of each of twenty types in each direction: every step has ten times as many paths.
     let ends =
         |a: i64, b: i64| -> Vec<i64> { (0..400).map(|i| if i < 200 { a } else { b }).collect() };

@@ -13,7 +13,7 @@ use graphlume_table::{Table, cell_text};
 use graphlume_types::limits::{PATTERN_BYTES_MAX, QUERY_STATES_MAX};
 use regex::RegexBuilder;
 
-use super::{Params, paths, rows};
+use super::{Params, paths};
 use crate::expr::{Cell, Reader};
 use crate::scope::Scope;
 use crate::select::take;
@@ -58,7 +58,7 @@ fn matches(
     scope: Scope<'_>,
 ) -> Result<Table, QueryError> {
     let ops = params.get("binding_ops").ok_or_else(|| params.missing("binding_ops"))?;
-    let table = paths::run(base, &rows::pattern(ops, params)?, &[], scope)?;
+    let table = paths::run(base, &paths::pattern(ops, params)?, &[], scope)?;
     let Some(value) = params.get("neq") else { return Ok(table) };
     let names = params.texts("neq")?;
     let [a, b] = names.as_slice() else {

@@ -2,7 +2,9 @@
 
 mod algorithm;
 mod callable;
+mod choose;
 mod collapse;
+mod follow;
 mod graph;
 mod group;
 mod hop;
@@ -87,7 +89,7 @@ pub(crate) fn run(
                 } else if call.function == "rows" {
                     safelist::find(call)?;
                     let params = Params { function: "rows", map: &call.params };
-                    let table = rows::choose(&state, &base, &params, &same(), scope);
+                    let table = choose::choose(&state, &base, &params, &same(), scope);
                     PropertyGraph::of_rows(table.map_err(|e| e.at(i))?, state.edges())
                 } else {
                     function(&state, &base, call, scope).map_err(|e| e.at(i))?
@@ -185,7 +187,7 @@ fn function(
     let rows = |table| PropertyGraph::of_rows(table, graph.edges());
     match found.does {
         Does::Choose if found.name == "rows" => {
-            Ok(rows(rows::choose(graph, base, &params, &[], scope)?))
+            Ok(rows(choose::choose(graph, base, &params, &[], scope)?))
         }
         Does::Choose => Ok(rows(rows::count(graph, &params, scope)?)),
         Does::Rows(call) => {

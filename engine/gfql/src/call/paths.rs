@@ -15,18 +15,16 @@ use graphlume_store::materialize::table_of;
 use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_STATES_MAX, QUERY_STEPS_MAX};
 use graphlume_types::{CancelToken, MemoryReservation};
+use serde_json::Value;
 
+use super::Params;
+use super::follow::{Follow, Found, NOTHING};
 use super::trails::{Paths, Trails};
 use crate::chain::{BoundEdge, Pass};
 use crate::expr::{EDGE_IDS, NODE_ID};
-use crate::hop::arcs;
 use crate::scope::{Scope, Step};
 use crate::select::taken_bytes;
-use crate::wire::{EdgeOp, NodeOp};
-use graphlume_graph::Direction;
-
-/// In the place of an element where a step has none.
-pub(super) const NOTHING: u32 = u32::MAX;
+use crate::wire::{NodeOp, Op, Query, parse};
 
 /// Rows or edges whose memory is taken at once.
 const ROWS_PER_TAKE: usize = 1 << 12;
@@ -43,6 +41,18 @@ fn check_size(rows: usize) -> Result<(), QueryError> {
     }
     let text = format!("the pattern has more than {QUERY_STATES_MAX} matches");
     Err(QueryError::new(ErrorCode::Limit, text).suggest("filter its steps more narrowly"))
+}
+
+/// The steps of a pattern.
+pub(super) fn pattern(ops: &Value, params: &Params<'_>) -> Result<Vec<Step>, QueryError> {
+    let wrong = || params.wrong("binding_ops", "a list of node and edge steps", ops);
+    let Query::Chain(pattern) = parse(ops)? else { return Err(wrong()) };
+    let step = |op: Op| match op {
+        Op::Node(op) => Ok(Step::Node(op)),
+        Op::Edge(op) => Ok(Step::Edge(op)),
+        Op::Call(_) => Err(wrong()),
+    };
+    pattern.ops.into_iter().map(step).collect()
 }
 
 /// All matches of `steps`, with the columns of every named step.
@@ -226,35 +236,6 @@ fn check(steps: &[Step]) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// One edge step and the nodes that it may end at.
-pub(super) struct Follow<'a> {
-    pub(super) pass: &'a Pass<'a>,
-    pub(super) op: &'a EdgeOp,
-    bound: &'a BoundEdge,
-    existing: &'a IdSet,
-    pub(super) next: &'a IdSet,
-    /// Earlier steps that the node reached is to be.
-    must: &'a [usize],
-}
-
-/// What continues the paths: the path, its new edge, the node reached and the trail.
-#[derive(Default)]
-pub(super) struct Found {
-    from: Vec<u32>,
-    edges: Vec<u32>,
-    nodes: Vec<u32>,
-    last: Vec<u32>,
-}
-
-impl Found {
-    pub(super) fn push(&mut self, path: usize, edge: u32, node: u32, trail: u32) {
-        self.from.push(path as u32);
-        self.edges.push(edge);
-        self.nodes.push(node);
-        self.last.push(trail);
-    }
-}
-
 impl Follow<'_> {
     /// Continues every path by the step, to nodes in `next`.
     fn run(
@@ -353,51 +334,6 @@ impl Follow<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Rows of the edges that may be followed from `v` to `to`.
-    fn between(&self, v: u32, to: u32, mut take: impl FnMut(u32)) {
-        let allows = |set: &Option<IdSet>, v| set.as_ref().is_none_or(|s| s.contains(v));
-        if !(allows(&self.bound.source, v)
-            && allows(&self.bound.destination, to)
-            && self.existing.contains(to))
-        {
-            return;
-        }
-        let t = self.pass.t;
-        let mut rows = |from: u32, to: u32| {
-            // Out-lists are sorted by destination.
-            let outs = t.out_neighbors(from);
-            let first = outs.partition_point(|w| *w < to);
-            let count = outs[first..].iter().take_while(|w| **w == to).count();
-            for row in &t.out_rows(from)[first..first + count] {
-                if self.bound.edge.is_trivial() || self.bound.edge.passes(*row) {
-                    take(*row);
-                }
-            }
-        };
-        let direction = self.op.direction;
-        if direction != Direction::Reverse {
-            rows(v, to);
-        }
-        if direction == Direction::Reverse || direction == Direction::Undirected && v != to {
-            rows(to, v);
-        }
-    }
-
-    /// Row and end of every edge that may be followed from `v`.
-    pub(super) fn arcs(&self, v: u32, mut take: impl FnMut(u32, u32)) {
-        let allows = |set: &Option<IdSet>, v| set.as_ref().is_none_or(|s| s.contains(v));
-        if !allows(&self.bound.source, v) {
-            return;
-        }
-        arcs(self.pass.t, v, self.op.direction, |position, to| {
-            let row = self.pass.t.out_row()[position as usize];
-            let passes = self.bound.edge.is_trivial() || self.bound.edge.passes(row);
-            if passes && self.existing.contains(to) && allows(&self.bound.destination, to) {
-                take(row, to);
-            }
-        });
     }
 }
 

@@ -46,7 +46,7 @@ pub fn procedure(
     notices: &mut Vec<Notice>,
 ) -> Result<Made, QueryError> {
     let others = crate::scope::Others::default();
-    let shared = Shared::new();
+    let shared = Shared::default();
     let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     let made = in_scope(graph, name, options, scope);
     shared.notices().into_iter().for_each(|notice| note(notices, notice));

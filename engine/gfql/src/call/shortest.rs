@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::paths::{Follow, Found, NOTHING};
+use super::follow::{Follow, Found, NOTHING};
 use graphlume_expr::QueryError;
 
 /// How a client names the column of the hops of a shortest path, which makes a step one.

@@ -269,6 +269,7 @@ impl std::fmt::Display for Data {
 
 impl Data {
     pub(super) fn graph(&self) -> PropertyGraph {
+        graphlume_types::tuning::use_small(true);
         let bindings = Bindings {
             node: self.id.clone(),
             source: self.edges.is_some().then(|| "s".to_owned()),

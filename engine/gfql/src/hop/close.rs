@@ -310,6 +310,7 @@ mod tests {
 
     /// Few edges among many nodes: trees, some cycles, loops and copies.
     fn graph(seed: u64, nodes: u64, edges: u64) -> PropertyGraph {
+        graphlume_types::tuning::use_small(true);
         let end = |stream| -> ArrayRef {
             let ends = (0..edges).map(|i| (h64(seed, stream, i) % nodes) as i64);
             Arc::new(Int64Array::from_iter_values(ends))

@@ -32,14 +32,6 @@ struct Entry {
 }
 
 impl Shared {
-    /// Nothing yet, for a query that begins.
-    pub(crate) fn new() -> Self {
-        // Tests of this crate ask small graphs, and are to come upon every way that a query may take.
-        #[cfg(test)]
-        graphlume_types::tuning::use_small(true);
-        Self::default()
-    }
-
     /// The tests of a step on a table of a graph, made by `make` at the first question.
     pub(crate) fn filter(
         &self,
@@ -94,6 +86,7 @@ mod tests {
     use graphlume_store::Bindings;
 
     fn graph() -> PropertyGraph {
+        graphlume_types::tuning::use_small(true);
         let ids: arrow_array::ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
         let table = Table::try_new(RecordBatch::try_from_iter([("id", ids)]).unwrap()).unwrap();
         let bindings = Bindings { node: Some("id".to_owned()), ..Bindings::default() };

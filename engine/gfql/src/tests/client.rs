@@ -20,6 +20,7 @@ fn rows(pattern: &[Value]) -> Value {
 
 /// A graph with two triangles, a loop, a parallel edge and a node that nothing leads to.
 fn triangles() -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let ids = Int64Array::from_iter_values(0..7);
     let kinds = StringArray::from(vec!["h", "u", "h", "u", "h", "f", "f"]);
     let names = StringArray::from(vec![Some("ann"), None, Some("b,c"), None, None, None, None]);
@@ -98,6 +99,7 @@ fn cycles_are_matched_whatever_the_strictness() {
 
 #[test]
 fn a_pattern_that_closes_takes_no_more_than_its_matches() {
+    graphlume_types::tuning::use_small(true);
     // Each node leads to each: a million and a half walks of three steps, and most do not close.
     let n = 110_u32;
     let (s, d): (Vec<i64>, Vec<i64>) = (0..n)

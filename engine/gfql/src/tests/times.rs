@@ -6,6 +6,7 @@ use super::*;
 
 /// Three nodes and three edges with a time on the first of February, March and April 2026.
 fn calendar() -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let months = || {
         let at = [1_769_904_000_000, 1_772_323_200_000, 1_775_001_600_000];
         Arc::new(TimestampMillisecondArray::from(at.to_vec())) as ArrayRef

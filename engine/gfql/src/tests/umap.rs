@@ -10,6 +10,7 @@ use crate::call::shown;
 
 /// Nodes in three groups, by two columns of numbers and a text, and a path of edges.
 fn groups(n: usize) -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     let noise = |i: usize, c: u64| graphlume_types::hash::unit_f64(1, c, i as u64) as f32;
     let number = |c: u64| -> ArrayRef {
         Arc::new((0..n).map(|i| Some((i % 3 * 8) as f32 + noise(i, c))).collect::<Float32Array>())

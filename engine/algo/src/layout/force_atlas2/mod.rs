@@ -22,9 +22,8 @@ mod profile;
 pub(super) mod repulse;
 mod settle;
 pub(crate) mod simd;
-pub mod spec;
 mod speed;
-mod tables;
+pub(super) mod tables;
 #[cfg(test)]
 mod tests;
 

@@ -10,28 +10,28 @@ const RADIUS: f64 = 1.0;
 /// Streams of the places of nodes that a table of positions leaves out.
 const STREAM: u64 = 44;
 
-pub(super) const POSITIONS: ParamSpec = param(
+pub(in crate::layout) const POSITIONS: ParamSpec = param(
     "pos_list",
     Dtype::PositionTable,
     "null",
     None,
     "where nodes start; those that it leaves out start at random among the others",
 );
-pub(super) const RADII: ParamSpec = param(
+pub(in crate::layout) const RADII: ParamSpec = param(
     "vertex_radius",
     Dtype::FloatOrNodeValues,
     "1.0",
     Some((0.0, 1e6)),
     "radius of every node, for prevent_overlapping; 1 of a node that a table leaves out",
 );
-pub(super) const MASSES: ParamSpec = param(
+pub(in crate::layout) const MASSES: ParamSpec = param(
     "vertex_mass",
     Dtype::FloatOrNodeValues,
     "null",
     Some((1e-6, 1e9)),
     "mass of every node; degree + 1 of a node that a table leaves out",
 );
-pub(super) const MOBILITIES: ParamSpec = param(
+pub(in crate::layout) const MOBILITIES: ParamSpec = param(
     "vertex_mobility",
     Dtype::FloatOrNodeValues,
     "null",
@@ -43,7 +43,7 @@ pub(super) const MOBILITIES: ParamSpec = param(
 ///
 /// # Errors
 /// As [`Input::float_or_node_values`].
-pub(super) fn radii(input: &Input<'_>, p: &ParamValues) -> Result<Vec<f64>, AlgoError> {
+pub(in crate::layout) fn radii(input: &Input<'_>, p: &ParamValues) -> Result<Vec<f64>, AlgoError> {
     let values = input.float_or_node_values(p, RADII.name)?.unwrap_or_default();
     Ok(values.into_iter().map(|radius| radius.unwrap_or(RADIUS)).collect())
 }
@@ -52,7 +52,10 @@ pub(super) fn radii(input: &Input<'_>, p: &ParamValues) -> Result<Vec<f64>, Algo
 ///
 /// # Errors
 /// As [`Input::float_or_node_values`].
-pub(super) fn masses(input: &Input<'_>, p: &ParamValues) -> Result<Option<Vec<f32>>, AlgoError> {
+pub(in crate::layout) fn masses(
+    input: &Input<'_>,
+    p: &ParamValues,
+) -> Result<Option<Vec<f32>>, AlgoError> {
     let usual = |v: usize| f64::from(input.topology.degree(v as u32)) + 1.0;
     let values = input.float_or_node_values(p, MASSES.name)?;
     let all = |values: Vec<Option<f64>>| {
@@ -65,7 +68,7 @@ pub(super) fn masses(input: &Input<'_>, p: &ParamValues) -> Result<Option<Vec<f3
 ///
 /// # Errors
 /// As [`Input::float_or_node_values`].
-pub(super) fn mobilities(
+pub(in crate::layout) fn mobilities(
     input: &Input<'_>,
     p: &ParamValues,
 ) -> Result<Option<Vec<f32>>, AlgoError> {
@@ -80,7 +83,7 @@ pub(super) fn mobilities(
 ///
 /// # Errors
 /// As [`given::positions`].
-pub(super) fn start(
+pub(in crate::layout) fn start(
     input: &Input<'_>,
     p: &ParamValues,
 ) -> Result<Option<Vec<[f32; 2]>>, AlgoError> {
@@ -108,7 +111,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::input::Unnamed;
-    use crate::layout::force_atlas2::spec::FORCE_ATLAS2;
+    use crate::layout::force_atlas2_spec::FORCE_ATLAS2;
     use crate::{AlgoError, Input, ParamValues, Values, testkit};
 
     /// x and y of the nodes of a ring of twelve, which a request with these parameters lays out.

@@ -70,6 +70,7 @@ fn columns(random: &mut Random, rows: usize) -> Vec<(&'static str, ArrayRef)> {
 }
 
 fn graph(random: &mut Random) -> PropertyGraph {
+    graphlume_types::tuning::use_small(true);
     // Once in a while so many that few of them are looked up.
     let most = if random.below(30) == 0 { 5_000 } else { 150 };
     let (nodes, edges) = (1 + random.below(60), random.below(most));
@@ -269,6 +270,7 @@ fn columns_answer_what_rows_answer() {
 
 #[test]
 fn a_sort_reads_blocks_that_are_kept_and_still_reports_a_row_without_a_value() {
+    graphlume_types::tuning::use_small(true);
     let n = 5_000i64;
     let ints = |of: fn(i64) -> i64| -> ArrayRef {
         Arc::new((0..n).map(|i| Some(of(i))).collect::<Int64Array>())
@@ -292,6 +294,7 @@ fn a_sort_reads_blocks_that_are_kept_and_still_reports_a_row_without_a_value() {
 
 #[test]
 fn percentiles_of_many_rows_are_those_row_by_row_even_where_a_sample_misleads() {
+    graphlume_types::tuning::use_small(true);
     // A sample takes every so many rows; of `odd` each of those is large.
     let (n, step) = (1 << 18, 16);
     let random = |i: i64| (h64(5, 6, i as u64) % 1_000_003) as i64;

@@ -386,7 +386,7 @@ mod tests {
         ends: &[&str],
     ) -> Result<Vec<Vec<f32>>, QueryError> {
         let (map, others, shared, cancel) =
-            (Map::<String, Value>::new(), Others::default(), Shared::new(), CancelToken::new());
+            (Map::<String, Value>::new(), Others::default(), Shared::default(), CancelToken::new());
         let params = Params { function: "umap", map: &map };
         let scope = Scope {
             strictness: Strictness::Strict,

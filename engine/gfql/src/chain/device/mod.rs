@@ -420,6 +420,7 @@ mod tests {
     }
 
     fn graph(does: Does) -> (PropertyGraph, Arc<Fake>) {
+        graphlume_types::tuning::use_small(true);
         let ints = |v: &[i64]| -> ArrayRef { Arc::new(Int64Array::from(v.to_vec())) };
         let edges = [("s", ints(&[0, 1, 2])), ("d", ints(&[1, 2, 3])), ("w", ints(&[5, 6, 7]))];
         let edges = Table::try_new(RecordBatch::try_from_iter(edges).unwrap()).unwrap();

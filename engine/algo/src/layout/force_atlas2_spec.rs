@@ -1,8 +1,8 @@
 //! The specification of ForceAtlas2: the parameters of cuGraph's, and the run from a request.
 
-use super::{ForceAtlas2, Params, tables};
 use crate::layout::component_packing::ComponentPacking;
 use crate::layout::coordinates::{XY, coordinates};
+use crate::layout::force_atlas2::{ForceAtlas2, Params, tables};
 use crate::layout::random::random;
 use crate::layout::{initial_layout, overlap};
 use crate::spec::{RANDOM_STATE, cugraph, ignored, only, param};
