@@ -22,7 +22,7 @@ CASTS = ("cast_possible_truncation", "cast_possible_wrap", "cast_precision_loss"
 
 
 # What a query runs on; an address kept as a number may be that of another value when it is asked for.
-QUERIES = ("engine/cypher/", "engine/gfql/", "engine/expr/", "engine/graph/", "engine/store/", "engine/procedures/", "engine/facets/")
+QUERIES = ("engine/cypher/", "engine/gfql/", "engine/calls/", "engine/expr/", "engine/graph/", "engine/store/", "engine/procedures/", "engine/facets/")
 ADDRESS = re.compile(r"(?:from_ref|as_ptr|addr_of!?)\([^;\n]*as usize")
 
 # Where the values of queries are defined, and the enums there that hold an integer, a float and a truth value or a text

@@ -21,9 +21,10 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("graph", &["types", "table"]),
     ("expr", &["types", "table", "graph"]),
     ("store", &["types", "table", "graph", "expr", "algo"]),
-    ("gfql", &["types", "table", "graph", "expr", "store", "algo"]),
+    ("calls", &["types", "table", "graph", "expr", "store", "algo"]),
+    ("gfql", &["types", "table", "graph", "expr", "store", "calls"]),
     ("cypher", &["types", "table", "graph", "expr", "store"]),
-    ("procedures", &["types", "table", "graph", "expr", "store", "gfql", "cypher"]),
+    ("procedures", &["types", "table", "graph", "expr", "store", "calls", "gfql", "cypher"]),
     ("scene", &["types", "table", "graph"]),
     ("raster", &["types", "scene"]),
     (
@@ -68,8 +69,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     (
         "service",
         &[
-            "types", "table", "ingest", "graph", "expr", "store", "gfql", "cypher", "scene",
-            "engine", "storage", "identity", "workers",
+            "types", "table", "ingest", "graph", "expr", "store", "calls", "gfql", "cypher",
+            "scene", "engine", "storage", "identity", "workers",
         ],
     ),
     ("http", &["types", "service", "engine", "scene"]),

@@ -15,6 +15,7 @@
 mod best;
 mod blocks;
 mod bracket;
+pub mod cell;
 mod cmp;
 mod error;
 mod fold;

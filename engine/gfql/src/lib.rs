@@ -50,7 +50,7 @@ mod tests;
 mod tuning;
 pub mod wire;
 
-pub use call::{CALLS, Callable, Does, ENGINES, Made, procedure, shown};
+pub use call::{CALLS, Callable, Does, names};
 pub use dag::no_dataset;
 pub use elements::{Elements, elements, elements_of, part};
 pub use explain::{explain, explain_on};
@@ -106,7 +106,7 @@ pub fn run_with(
     let graph = match (query, output) {
         (Query::Chain(chain), None) => {
             if chain.ops.is_empty() {
-                shared.note(no_steps());
+                shared.notices.note(no_steps());
             }
             run_chain(graph, chain, scope)?
         }
@@ -118,7 +118,7 @@ pub fn run_with(
                 .suggest("leave the output out"));
         }
     };
-    Ok(Outcome { graph, notices: shared.notices() })
+    Ok(Outcome { graph, notices: shared.notices.into_vec() })
 }
 
 /// What is said of a query without steps, which is also what a client sends of a text that it could not compile.
@@ -146,7 +146,7 @@ pub fn sizes(
         let shared = Shared::default();
         let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
         let sizes = pattern_sizes(graph, &steps, &chain.clauses, scope)?;
-        return Ok((sizes, shared.notices()));
+        return Ok((sizes, shared.notices.into_vec()));
     }
     let Outcome { graph, notices } = run_with(graph, others, query, output, strictness, cancel)?;
     let nodes = graph.node_table(cancel)?;

@@ -1,14 +1,14 @@
-//! The procedures that Cypher's CALL may name on every graph: the calls of GFQL, whose algorithms answer as rows; and texts whose
-//! stages make graphs. The two languages do not know each other; what may be called is listed once, with the calls.
+//! The procedures that Cypher's CALL may name on every graph: the calls on graphs ([`graphlume_calls`]), whose algorithms answer as
+//! rows; and texts whose stages make graphs. The two languages do not know each other; what may be called is listed once, with the calls.
 
 mod elements;
 mod stages;
 
 use std::sync::Mutex;
 
+use graphlume_calls::procedure::{Made, procedure};
 use graphlume_cypher::{ProcedureTable, Procedures, Value};
-use graphlume_expr::{ErrorCode, QueryError, Scalar, Strictness};
-use graphlume_gfql::{Made, procedure};
+use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value as Json};
@@ -55,7 +55,7 @@ impl Procedures for Algorithms {
             ));
         }
         let mut notices = Vec::new();
-        let made = procedure(graph, name, &options, Strictness::Lenient, cancel, &mut notices);
+        let made = procedure(graph, name, &options, cancel, &mut notices);
         if let Ok(mut all) = self.notices.lock() {
             notices.into_iter().for_each(|notice| note(&mut all, notice));
         }
@@ -113,6 +113,7 @@ mod tests {
 
     use arrow_array::{ArrayRef, Int64Array, RecordBatch};
     use graphlume_cypher::{parse, run_with};
+    use graphlume_expr::Strictness;
     use graphlume_store::Bindings;
     use graphlume_table::Table;
     use serde_json::json;

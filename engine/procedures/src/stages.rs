@@ -11,11 +11,11 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Mutex;
 
+use graphlume_calls::procedure::{Made, procedure};
 use graphlume_cypher::{
     Answer, Does, ProcedureTable, Procedures, Query, Step, Text, Value, Variable, Walks,
 };
 use graphlume_expr::{Cmp, QueryError, Strictness};
-use graphlume_gfql::{Made, procedure};
 use graphlume_graph::Direction;
 use graphlume_store::PropertyGraph;
 use graphlume_store::materialize::{columns, table_of, with};
@@ -338,7 +338,7 @@ impl Procedures for Writer {
     ) -> Result<ProcedureTable, QueryError> {
         let mut notices = Vec::new();
         let options = options(name, args)?;
-        let made = procedure(graph, name, &options, Strictness::Lenient, cancel, &mut notices)?;
+        let made = procedure(graph, name, &options, cancel, &mut notices)?;
         if let (Made::Graph(made), Ok(mut kept)) = (made, self.made.lock()) {
             *kept = Some(made);
         }

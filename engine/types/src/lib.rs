@@ -14,6 +14,7 @@ pub mod counted;
 pub mod foreground;
 pub mod hash;
 pub mod id;
+pub mod iso_time;
 pub mod limits;
 pub mod nearest;
 pub mod notice;

@@ -1,10 +1,11 @@
 //! Callable functions: what a row of the list of calls says of one.
 
+use graphlume_calls::params::Params;
+use graphlume_calls::signature::Signature;
 use graphlume_expr::QueryError;
 use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 
-use super::Params;
 use crate::scope::Scope;
 
 /// The function that makes a graph of a graph.
@@ -13,7 +14,7 @@ pub(super) type OfGraph =
 /// The function that makes rows of rows.
 pub(super) type OfRows = fn(&Table, &Params<'_>, Scope<'_>) -> Result<Table, QueryError>;
 
-/// Runs a call that cuts a graph, describes its nodes or makes another graph.
+/// Runs a call that cuts a graph by a filter or a pattern, or makes another graph.
 #[derive(Clone, Copy, Debug)]
 pub struct GraphCall(pub(super) OfGraph);
 
@@ -30,29 +31,17 @@ pub enum Does {
     Rows(RowsCall),
     /// Compares rows with the matches of a pattern.
     Match,
-    /// Cuts a graph, describes its nodes or makes another graph.
+    /// Cuts a graph by a filter or a pattern, or makes another graph.
     Graph(GraphCall),
-    /// Runs an algorithm or a layout of the registry.
-    Algorithm,
-    /// Says how the graph is shown.
-    Show,
-    /// Nothing: indexes never change an answer.
-    Index,
 }
 
 /// A function that a query may call.
 #[derive(Clone, Copy, Debug)]
 pub struct Callable {
-    /// Its name.
-    pub name: &'static str,
+    /// Its name and its parameters.
+    pub signature: Signature,
     /// What it does.
     pub does: Does,
-    /// The parameters that must be given.
-    pub required: &'static [&'static str],
-    /// The parameters that may be given.
-    pub optional: &'static [&'static str],
-    /// Names of engines that it takes besides those of all calls.
-    pub(super) engines: &'static [&'static str],
     /// Whether it makes another graph: what stands behind it in a chain sees that one.
     pub(super) makes_graph: bool,
     /// Whether a result has the columns that it names.
@@ -67,10 +56,6 @@ impl Callable {
     pub(super) const fn projecting(self) -> Self {
         Self { projects: true, ..self }
     }
-
-    pub(super) const fn engines(self, engines: &'static [&'static str]) -> Self {
-        Self { engines, ..self }
-    }
 }
 
 /// A row without anything special.
@@ -80,8 +65,8 @@ pub(super) const fn entry(
     required: &'static [&'static str],
     optional: &'static [&'static str],
 ) -> Callable {
-    let engines: &[&str] = &[];
-    Callable { name, does, required, optional, engines, makes_graph: false, projects: false }
+    let signature = Signature { name, required, optional, engines: &[] };
+    Callable { signature, does, makes_graph: false, projects: false }
 }
 
 /// Of a graph.

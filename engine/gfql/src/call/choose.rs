@@ -1,17 +1,18 @@
 //! The table that `rows` chooses: of one kind of element, or of all matches of a pattern.
 
+use graphlume_calls::params::Params;
 use graphlume_expr::{QueryError, Scalar};
 use graphlume_graph::Direction;
 use graphlume_store::PropertyGraph;
+use graphlume_store::materialize::take;
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_table::Table;
 use serde_json::{Map, Value};
 
+use super::paths;
 use super::rows::table_of_side;
-use super::{Params, paths};
 use crate::expr::{Cell, Reader};
 use crate::scope::{Scope, Step};
-use crate::select::take;
 use crate::wire::NodeOp;
 
 /// The table that `rows` chooses: of the graph as it is now, or of all matches of a pattern in

@@ -4,18 +4,18 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StringArray};
+use graphlume_calls::layout::cells;
+use graphlume_calls::params::Params;
 use graphlume_expr::QueryError;
+use graphlume_store::materialize::take;
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
-use super::Params;
-use super::layout::cells;
 use super::rows::row_keys;
 use crate::expr::Cell;
 use crate::scope::Scope;
-use crate::select::take;
 
 /// What stands around each id in the name of a cluster.
 const WRAP: char = '~';
@@ -40,7 +40,7 @@ pub(super) fn run(
     let start = Cell::from_json(value("node")?).map(|cell| cell.text()).unwrap_or_default();
     let (unwrap, self_edges) = (params.flag("unwrap", false)?, params.flag("self_edges", false)?);
     params.flag("verbose", false)?;
-    let edges = super::graph::edge_table(graph)?.clone();
+    let edges = graphlume_calls::graph::edge_table(graph)?.clone();
     let nodes = graph.node_table(scope.cancel)?;
     let bound = graph.bindings();
     let role =

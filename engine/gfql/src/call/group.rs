@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
+use graphlume_calls::params::Params;
 use graphlume_expr::{ErrorCode, QueryError, Scalar};
+use graphlume_store::materialize::take;
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_table::Table;
 use serde_json::Value;
 
-use super::Params;
 use super::rows::{named_or_parsed, row_keys, values};
 use crate::expr::{Cell, column};
 use crate::scope::Scope;
-use crate::select::take;
 
 const FUNCTIONS: &[&str] =
     &["count", "count_distinct", "sum", "min", "max", "avg", "mean", "collect", "collect_distinct"];

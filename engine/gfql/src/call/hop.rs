@@ -1,12 +1,13 @@
 //! The call of a hop: from all nodes, or from those that it names.
 
-use super::Params;
-use super::graph::named;
+use super::graph::in_context;
 use crate::chain::Pass;
 use crate::chain::{free_name, in_slice};
 use crate::hop::{Hops, ends};
 use crate::scope::Scope;
 use crate::select::{Added, Selection};
+use graphlume_calls::graph::named;
+use graphlume_calls::params::Params;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_graph::Direction;
 use graphlume_store::PropertyGraph;
@@ -39,7 +40,9 @@ pub(super) fn run(
     let existing = graph.existing(scope.cancel)?;
     let set = |name: &str| match params.get(name) {
         None => Ok::<_, QueryError>(None),
-        Some(_) => Ok(Some(named(graph, params, name, scope)?.and(&existing))),
+        Some(_) => Ok(Some(
+            in_context(scope, |context| named(graph, params, name, context))?.and(&existing),
+        )),
     };
     let (seeds, target) = (set("nodes")?, set("target_wave_front")?);
     if target.is_some() && seeds.is_none() {

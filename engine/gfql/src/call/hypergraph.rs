@@ -1,5 +1,6 @@
 //! The call that makes a graph of the values of a table.
 
+use graphlume_calls::params::Params;
 use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_store::filter::Predicate;
 use graphlume_store::{Bindings, CallOp, PropertyGraph};
@@ -7,7 +8,6 @@ use graphlume_table::{Hypergraph, HypergraphCx, HypergraphError, HypergraphOptio
 use graphlume_types::{Code, Coded};
 use serde_json::{Map, Value};
 
-use super::Params;
 use crate::scope::Scope;
 
 /// What the transform itself reads.
@@ -52,7 +52,7 @@ pub(super) fn run(
         let filter = vec![(options.names.node_type.clone(), kind)];
         let kinds = crate::bind::bind(&made, &nodes, crate::scope::Side::Nodes, &filter, scope)?;
         let kept = (0..nodes.num_rows() as u32).filter(|row| kinds.passes(*row) == events);
-        crate::select::take(&nodes, kept.collect())
+        graphlume_store::materialize::take(&nodes, kept.collect())
     };
     match params.text("return_as")?.unwrap_or("graph") {
         "graph" => Ok(made),

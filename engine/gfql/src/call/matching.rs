@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow_schema::DataType;
+use graphlume_calls::params::Params;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::PropertyGraph;
 use graphlume_store::filter::NO_LOOK_AROUND;
+use graphlume_store::materialize::take;
 use graphlume_store::materialize::{columns, table_of, with};
 use graphlume_table::{Table, cell_text};
 use graphlume_types::limits::{PATTERN_BYTES_MAX, QUERY_STATES_MAX};
 use regex::RegexBuilder;
 
-use super::{Params, paths};
+use super::paths;
 use crate::expr::{Cell, Reader};
 use crate::scope::Scope;
-use crate::select::take;
 
 /// Evaluates a call over the rows of `graph`; patterns are matched in `base`.
 pub(super) fn run(

@@ -1,6 +1,5 @@
 //! Calls before and after a pattern.
 
-mod algorithm;
 mod callable;
 mod choose;
 mod collapse;
@@ -10,32 +9,28 @@ mod group;
 mod hop;
 mod hypergraph;
 mod internal;
-mod layout;
-mod levels;
 mod matching;
 mod paths;
 mod prefilter;
-mod procedure;
 mod rows;
 mod safelist;
 mod shortest;
-mod show;
 mod trails;
-mod umap;
 
+use graphlume_calls::params::Params;
+use graphlume_calls::procedure;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_types::Notice;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::chain;
 use crate::scope::{Scope, Step};
 use crate::wire::{Chain, Op};
+use safelist::Found;
 
 pub use callable::{Callable, Does};
-pub use procedure::{Made, procedure};
-pub use safelist::CALLS;
-pub use show::shown;
+pub use safelist::{CALLS, names};
 
 /// Evaluates a chain: calls, then a pattern, then calls.
 pub(crate) fn run(
@@ -75,7 +70,7 @@ pub(crate) fn run(
     for (i, op) in chain.ops.iter().enumerate() {
         match op {
             Op::Call(_) if i == 0 && no_pattern => {
-                scope.shared.note(one_row());
+                scope.shared.notices.note(one_row());
                 let row = internal::nothing(scope.cancel)?;
                 state = PropertyGraph::of_rows(row, state.edges());
             }
@@ -105,24 +100,6 @@ pub(crate) fn run(
     if schema.identities { internal::without(&state) } else { Ok(state) }
 }
 
-/// Names of the engines that clients have. All give the same here.
-pub const ENGINES: [&str; 7] =
-    ["auto", "pandas", "cudf", "polars", "polars-gpu", "dask", "dask_cudf"];
-
-/// Refuses an `engine` of a call that no client has.
-fn check_engine(call: &CallOp, found: &Callable) -> Result<(), QueryError> {
-    let Some(value) = call.params.get("engine").filter(|v| !v.is_null()) else { return Ok(()) };
-    let known = [&ENGINES[..], found.engines].concat();
-    if value.as_str().is_some_and(|name| known.contains(&name)) {
-        return Ok(());
-    }
-    let text = format!("\"engine\" of call {:?} must name an engine", call.function);
-    Err(QueryError::new(ErrorCode::Type, text)
-        .field("params.engine")
-        .value(value)
-        .suggest(format!("leave it out, or name one of {}", known.join(", "))))
-}
-
 /// The steps of a pattern; `before` operations stand before it.
 fn steps_of(ops: &[Op], before: usize) -> Result<Vec<Step>, QueryError> {
     let step = |(i, op): (usize, &Op)| match op {
@@ -143,7 +120,7 @@ fn steps_of(ops: &[Op], before: usize) -> Result<Vec<Step>, QueryError> {
 /// A chain whose calls make another graph in the middle: what stands before that call, or the call, and
 /// the rest.
 fn parts(chain: &Chain) -> Option<(Chain, Chain)> {
-    let makes = |op: &Op| matches!(op, Op::Call(call) if Callable::named(&call.function).is_some_and(|c| c.makes_graph));
+    let makes = |op: &Op| matches!(op, Op::Call(call) if safelist::makes_graph(&call.function));
     let at = chain.ops.iter().position(makes)?;
     if chain.ops.len() == 1 {
         return None;
@@ -180,13 +157,19 @@ fn function(
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     if call.function.starts_with(procedure::PREFIX) {
-        return procedure::run(graph, call, scope);
+        return graph::in_context(scope, |context| procedure::run(graph, call, context));
     }
-    let found = safelist::find(call)?;
-    let params = Params { function: found.name, map: &call.params };
+    let found = match safelist::find(call)? {
+        Found::Own(found) => found,
+        Found::OnGraph(found) => {
+            let params = Params { function: found.signature.name, map: &call.params };
+            return graph::in_context(scope, |context| (found.run)(graph, &params, context));
+        }
+    };
+    let params = Params { function: found.signature.name, map: &call.params };
     let rows = |table| PropertyGraph::of_rows(table, graph.edges());
     match found.does {
-        Does::Choose if found.name == "rows" => {
+        Does::Choose if params.function == "rows" => {
             Ok(rows(choose::choose(graph, base, &params, &[], scope)?))
         }
         Does::Choose => Ok(rows(rows::count(graph, &params, scope)?)),
@@ -196,76 +179,5 @@ fn function(
         }
         Does::Match => Ok(rows(matching::run(graph, base, &params, scope)?)),
         Does::Graph(call) => (call.0)(graph, &params, scope),
-        Does::Algorithm => algorithm::run(graph, &params, scope),
-        Does::Show => show::noted(graph, call, &params),
-        Does::Index => Ok(graph.clone()),
-    }
-}
-
-/// The parameters of a call.
-pub(crate) struct Params<'a> {
-    function: &'a str,
-    map: &'a Map<String, Value>,
-}
-
-impl Params<'_> {
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.map.get(name).filter(|v| !v.is_null())
-    }
-
-    fn missing(&self, name: &str) -> QueryError {
-        let text = format!("call {:?} needs {name:?}", self.function);
-        QueryError::new(ErrorCode::MissingField, text).field(name)
-    }
-
-    fn wrong(&self, name: &str, want: &str, value: &Value) -> QueryError {
-        let text = format!("{name:?} of call {:?} must be {want}", self.function);
-        QueryError::new(ErrorCode::Type, text).field(name).value(value)
-    }
-
-    fn text(&self, name: &str) -> Result<Option<&str>, QueryError> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(self.wrong(name, "a text", other)),
-        }
-    }
-
-    fn flag(&self, name: &str, default: bool) -> Result<bool, QueryError> {
-        match self.get(name) {
-            None => Ok(default),
-            Some(Value::Bool(v)) => Ok(*v),
-            Some(other) => Err(self.wrong(name, "true or false", other)),
-        }
-    }
-
-    fn list(&self, name: &str) -> Result<&[Value], QueryError> {
-        match self.get(name) {
-            None => Err(self.missing(name)),
-            Some(Value::Array(items)) => Ok(items),
-            Some(other) => Err(self.wrong(name, "a list", other)),
-        }
-    }
-
-    fn texts(&self, name: &str) -> Result<Vec<String>, QueryError> {
-        let items = self.list(name)?.iter();
-        items
-            .map(|v| v.as_str().map(str::to_owned).ok_or_else(|| self.wrong(name, "texts", v)))
-            .collect()
-    }
-
-    /// A number of rows: a whole number, as a number or as text.
-    fn count(&self, name: &str) -> Result<usize, QueryError> {
-        let value = self.get(name).ok_or_else(|| self.missing(name))?;
-        let number = match value {
-            Value::Number(n) => n.as_u64().or_else(|| {
-                let v = n.as_f64()?;
-                (v.fract() == 0.0 && (0.0..1e15).contains(&v)).then_some(v as u64)
-            }),
-            Value::String(text) => text.parse().ok(),
-            _ => None,
-        };
-        let number = number.and_then(|n| usize::try_from(n).ok());
-        number.ok_or_else(|| self.wrong(name, "a whole number that is not negative", value))
     }
 }

@@ -8,22 +8,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, UInt32Array};
+use graphlume_calls::params::Params;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::PropertyGraph;
 use graphlume_store::ids::IdSet;
 use graphlume_store::materialize::table_of;
+use graphlume_store::materialize::taken_bytes;
 use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_STATES_MAX, QUERY_STEPS_MAX};
 use graphlume_types::{CancelToken, MemoryReservation};
 use serde_json::Value;
 
-use super::Params;
 use super::follow::{Follow, Found, NOTHING};
 use super::trails::{Paths, Trails};
 use crate::chain::{BoundEdge, Pass};
 use crate::expr::{EDGE_IDS, NODE_ID};
 use crate::scope::{Scope, Step};
-use crate::select::taken_bytes;
 use crate::wire::{NodeOp, Op, Query, parse};
 
 /// Rows or edges whose memory is taken at once.

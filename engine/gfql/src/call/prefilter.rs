@@ -1,13 +1,14 @@
 //! Tests of single steps that clients move from the rows of paths into the choice of them.
 
+use graphlume_calls::params::Params;
 use graphlume_expr::QueryError;
+use graphlume_store::materialize::take;
 use graphlume_table::Table;
 use serde_json::{Map, Value};
 
-use super::{Params, matching, rows};
+use super::{matching, rows};
 use crate::expr::parse;
 use crate::scope::Scope;
-use crate::select::take;
 
 const NAME: &str = "alias_prefilters";
 const WANT: &str = "lists by names of steps, of {\"kind\": \"expr\", \"text\": ...} or \

@@ -4,18 +4,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array};
+use graphlume_calls::params::Params;
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_store::PropertyGraph;
+use graphlume_store::materialize::take;
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_CELLS_MAX, QUERY_ROWS_MAX};
 use serde_json::Value;
 
-use super::Params;
 use crate::bind::bind;
 use crate::expr::{Cell, EDGE_IDS, Expr, NODE_ID, Rows, column, parse, plain_column};
 use crate::scope::{NO_ROWS, Scope, Side};
-use crate::select::take;
 
 pub(super) fn table_of_side(
     graph: &PropertyGraph,

@@ -1,14 +1,13 @@
 //! Which functions may be called, with which parameters, and who does them.
 
-use serde_json::Value;
-
-use super::callable::{Callable, Does, entry, of_graph, of_rows};
-use super::{collapse, graph, group, hop, hypergraph, layout, levels, rows, umap};
-
-use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
+use graphlume_calls::list::{GRAPH_CALLS, GraphCall};
+use graphlume_calls::signature::unknown;
+use graphlume_expr::QueryError;
 use graphlume_store::CallOp;
 
-const COLUMN: &[&str] = &["column"];
+use super::callable::{Callable, Does, entry, of_graph, of_rows};
+use super::{collapse, graph, group, hop, hypergraph, rows};
+
 const ITEMS: &[&str] = &["items"];
 const VALUE: &[&str] = &["value"];
 const FILTER: &[&str] = &["filter_dict"];
@@ -16,12 +15,9 @@ const NODES: &[&str] = &["nodes"];
 const PATTERN: &[&str] = &["binding_ops", "join_aliases"];
 const MARK: &[&str] = &["binding_ops", "join_aliases", "out_col"];
 const PATTERN_MORE: &[&str] = &["neq", "requested_property_columns"];
-const COLORS: &[&str] =
-    &["palette", "as_categorical", "as_continuous", "categorical_mapping", "default_mapping"];
-const MAPPING: &[&str] = &["categorical_mapping", "default_mapping"];
-const ICONS: &[&str] = &["categorical_mapping", "continuous_binning", "default_mapping", "as_text"];
 
-/// Every function that may be called.
+/// The calls of this language: those on rows, and those on graphs that read its filters and patterns. The others are
+/// [`GRAPH_CALLS`].
 pub const CALLS: &[Callable] = &[
     entry(
         "rows",
@@ -60,20 +56,10 @@ pub const CALLS: &[Callable] = &[
         &["alias", "term", "out_col"],
         &["case_sensitive", "regex", "columns"],
     ),
-    entry(
-        "get_degrees",
-        of_graph(graph::get_degrees),
-        &[],
-        &["col", "degree_in", "degree_out", "engine"],
-    ),
-    entry("get_indegrees", of_graph(graph::get_indegrees), &[], &["col"]),
-    entry("get_outdegrees", of_graph(graph::get_outdegrees), &[], &["col"]),
     entry("filter_nodes_by_dict", of_graph(graph::filter_nodes), FILTER, &[]),
     entry("filter_edges_by_dict", of_graph(graph::filter_edges), FILTER, &[]),
-    entry("prune_self_edges", of_graph(graph::prune), &[], &[]),
     entry("drop_nodes", of_graph(graph::drop_nodes), NODES, &[]),
     entry("keep_nodes", of_graph(graph::keep_nodes), NODES, &[]),
-    entry("materialize_nodes", of_graph(graph::materialize_nodes), &[], &["engine", "reuse"]),
     entry(
         "hop",
         of_graph(hop::run),
@@ -102,12 +88,6 @@ pub const CALLS: &[Callable] = &[
         ],
     ),
     entry(
-        "get_topological_levels",
-        of_graph(levels::run),
-        &[],
-        &["level_col", "allow_cycles", "warn_cycles", "remove_self_loops"],
-    ),
-    entry(
         "collapse",
         of_graph(collapse::run),
         &["node", "attribute", "column"],
@@ -132,288 +112,46 @@ pub const CALLS: &[Callable] = &[
         ],
     )
     .making_graph(),
-    entry(
-        "compute_cugraph",
-        Does::Algorithm,
-        &["alg"],
-        &["out_col", "params", "kind", "directed", "G"],
-    ),
-    entry(
-        "compute_igraph",
-        Does::Algorithm,
-        &["alg"],
-        &["out_col", "directed", "use_vids", "params"],
-    ),
-    entry("compute_nx", Does::Algorithm, &["alg"], &["out_col", "directed", "params"]),
-    entry(
-        "layout_cugraph",
-        Does::Algorithm,
-        &[],
-        &[
-            "layout",
-            "params",
-            "kind",
-            "directed",
-            "G",
-            "bind_position",
-            "x_out_col",
-            "y_out_col",
-            "play",
-        ],
-    ),
-    entry(
-        "layout_igraph",
-        Does::Algorithm,
-        &["layout"],
-        &["directed", "use_vids", "bind_position", "x_out_col", "y_out_col", "params", "play"],
-    ),
-    entry(
-        "fa2_layout",
-        of_graph(layout::fa2),
-        &[],
-        &[
-            "fa2_params",
-            "circle_layout_params",
-            "partition_key",
-            "remove_self_edges",
-            "engine",
-            "featurize",
-        ],
-    ),
-    entry("mercator_layout", of_graph(layout::mercator), &[], &["scale_for_graphistry"]),
-    entry(
-        "modularity_weighted_layout",
-        of_graph(layout::modularity_weighted),
-        &[],
-        &[
-            "community_col",
-            "community_alg",
-            "community_params",
-            "same_community_weight",
-            "cross_community_weight",
-            "edge_influence",
-            "engine",
-        ],
-    ),
-    entry(
-        "circle_layout",
-        of_graph(layout::circle),
-        &[],
-        &[
-            "bounding_box",
-            "ring_spacing",
-            "point_spacing",
-            "partition_by",
-            "sort_by",
-            "ascending",
-            "na_position",
-            "ignore_index",
-            "engine",
-        ],
-    ),
-    entry(
-        "ring_continuous_layout",
-        of_graph(layout::continuous),
-        &[],
-        &[
-            "ring_col",
-            "min_r",
-            "max_r",
-            "normalize_ring_col",
-            "num_rings",
-            "ring_step",
-            "v_start",
-            "v_end",
-            "v_step",
-            "axis",
-            "format_axis",
-            "format_labels",
-            "reverse",
-            "play_ms",
-            "engine",
-        ],
-    ),
-    entry(
-        "ring_categorical_layout",
-        of_graph(layout::categorical),
-        &["ring_col"],
-        &[
-            "order",
-            "drop_empty",
-            "combine_unhandled",
-            "append_unhandled",
-            "min_r",
-            "max_r",
-            "axis",
-            "format_axis",
-            "format_labels",
-            "reverse",
-            "play_ms",
-            "engine",
-        ],
-    ),
-    entry(
-        "time_ring_layout",
-        of_graph(layout::time_ring),
-        &["time_col"],
-        &[
-            "time_start",
-            "time_end",
-            "time_unit",
-            "num_rings",
-            "min_r",
-            "max_r",
-            "format_axis",
-            "format_label",
-            "reverse",
-            "play_ms",
-            "engine",
-        ],
-    ),
-    entry(
-        "tree_layout",
-        of_graph(layout::tree),
-        &[],
-        &[
-            "level_col",
-            "level_sort_values_by",
-            "level_sort_values_by_ascending",
-            "width",
-            "height",
-            "rotate",
-            "allow_cycles",
-            "root",
-        ],
-    ),
-    entry(
-        "group_in_a_box_layout",
-        of_graph(layout::group_in_a_box),
-        &[],
-        &[
-            "partition_alg",
-            "partition_params",
-            "layout_alg",
-            "layout_params",
-            "x",
-            "y",
-            "w",
-            "h",
-            "encode_colors",
-            "colors",
-            "partition_key",
-            "engine",
-        ],
-    )
-    .engines(&["cpu", "gpu"]),
-    entry(
-        "layout_graphviz",
-        of_graph(layout::graphviz),
-        &[],
-        &[
-            "prog",
-            "args",
-            "directed",
-            "strict",
-            "graph_attr",
-            "node_attr",
-            "edge_attr",
-            "x_out_col",
-            "y_out_col",
-            "bind_position",
-        ],
-    ),
-    entry(
-        "umap",
-        of_graph(umap::run),
-        &[],
-        &[
-            "X",
-            "y",
-            "kind",
-            "scale",
-            "n_neighbors",
-            "min_dist",
-            "spread",
-            "local_connectivity",
-            "repulsion_strength",
-            "negative_sample_rate",
-            "n_components",
-            "metric",
-            "suffix",
-            "play",
-            "encode_position",
-            "encode_weight",
-            "dbscan",
-            "engine",
-            "feature_engine",
-            "inplace",
-            "memoize",
-            "umap_kwargs",
-            "umap_fit_kwargs",
-            "umap_transform_kwargs",
-        ],
-    )
-    .making_graph()
-    .engines(&["umap_learn", "cuml"]),
-    entry("encode_point_color", Does::Show, COLUMN, COLORS),
-    entry("encode_edge_color", Does::Show, COLUMN, COLORS),
-    entry("encode_point_size", Does::Show, COLUMN, MAPPING),
-    entry("encode_edge_size", Does::Show, COLUMN, MAPPING),
-    entry("encode_edge_weight", Does::Show, COLUMN, MAPPING),
-    entry("encode_point_opacity", Does::Show, COLUMN, MAPPING),
-    entry("encode_edge_opacity", Does::Show, COLUMN, MAPPING),
-    entry("encode_point_icon", Does::Show, COLUMN, ICONS),
-    entry("encode_edge_icon", Does::Show, COLUMN, ICONS),
-    entry("encode_point_label", Does::Show, COLUMN, &[]),
-    entry("encode_edge_label", Does::Show, COLUMN, &[]),
-    entry("encode_point_title", Does::Show, COLUMN, &[]),
-    entry("encode_edge_title", Does::Show, COLUMN, &[]),
-    entry("encode_axis", Does::Show, &[], &["rows"]),
-    entry("name", Does::Show, &["name"], &[]),
-    entry("description", Does::Show, &["description"], &[]),
-    entry("create_index", Does::Index, &["kind"], &["column", "name", "engine"]),
-    entry("drop_index", Does::Index, &[], &["kind", "column"]),
 ];
 
 impl Callable {
-    /// The function of this name.
+    /// The call of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        CALLS.iter().find(|call| call.name == name)
+        CALLS.iter().find(|call| call.signature.name == name)
     }
 }
 
+/// The function of a call.
+pub(super) enum Found {
+    /// One of this language.
+    Own(&'static Callable),
+    /// One that every language has.
+    OnGraph(&'static GraphCall),
+}
+
 /// The function of a call, when it exists, its parameters are known and those it needs are there.
-pub(super) fn find(call: &CallOp) -> Result<&'static Callable, QueryError> {
+pub(super) fn find(call: &CallOp) -> Result<Found, QueryError> {
     let name = call.function.as_str();
-    let Some(found) = Callable::named(name) else {
-        let names: Vec<&str> = CALLS.iter().map(|c| c.name).collect();
-        let error = QueryError::new(ErrorCode::Call, format!("call {name:?} does not exist"));
-        let error = error.field("function").value(format!("{name:?}"));
-        return Err(match nearest(name, &names) {
-            Some(near) => error.suggest(format!("did you mean {near:?}?")),
-            None => error.suggest("see the list of calls in the documentation"),
-        });
+    let (found, signature) = match (Callable::named(name), GraphCall::named(name)) {
+        (Some(own), _) => (Found::Own(own), &own.signature),
+        (None, Some(call)) => (Found::OnGraph(call), &call.signature),
+        (None, None) => return Err(unknown(name, &names())),
     };
-    let known: Vec<&str> = found.required.iter().chain(found.optional).copied().collect();
-    if let Some(other) = call.params.keys().find(|key| !known.contains(&key.as_str())) {
-        let text = format!("call {name:?} has no parameter {other:?}");
-        let error = QueryError::new(ErrorCode::Call, text).field(format!("params.{other}"));
-        return Err(match nearest(other, &known) {
-            Some(near) => error.suggest(format!("did you mean {near:?}?")),
-            None if known.is_empty() => error.suggest("it takes none"),
-            None => error.suggest(format!("its parameters: {}", listed(&known))),
-        });
-    }
-    let given = |key: &str| call.params.get(key).is_some_and(|v| *v != Value::Null);
-    if let Some(missing) = found.required.iter().find(|key| !given(key)) {
-        let text = format!("call {name:?} needs {missing:?}");
-        return Err(
-            QueryError::new(ErrorCode::MissingField, text).field(format!("params.{missing}"))
-        );
-    }
-    super::check_engine(call, found)?;
+    signature.check(call)?;
     Ok(found)
+}
+
+/// The names of all calls.
+pub fn names() -> Vec<&'static str> {
+    let own = CALLS.iter().map(|call| call.signature.name);
+    own.chain(GRAPH_CALLS.iter().map(|call| call.signature.name)).collect()
+}
+
+/// Whether a call makes another graph, so that what stands behind it in a chain sees that one.
+pub(super) fn makes_graph(name: &str) -> bool {
+    Callable::named(name).is_some_and(|call| call.makes_graph)
+        || GraphCall::named(name).is_some_and(|call| call.makes_graph)
 }
 
 #[cfg(test)]
@@ -422,11 +160,15 @@ mod tests {
 
     #[test]
     fn every_function_stands_once_and_every_parameter_once_in_it() {
-        for (i, call) in CALLS.iter().enumerate() {
-            assert!(CALLS[..i].iter().all(|other| other.name != call.name), "{}", call.name);
-            let mut params = [call.required, call.optional].concat();
+        let names = names();
+        for (i, name) in names.iter().enumerate() {
+            assert!(!names[..i].contains(name), "{name}");
+        }
+        let own = CALLS.iter().map(|call| &call.signature);
+        for signature in own.chain(GRAPH_CALLS.iter().map(|call| &call.signature)) {
+            let mut params = [signature.required, signature.optional].concat();
             params.sort_unstable();
-            assert!(params.windows(2).all(|pair| pair[0] != pair[1]), "{}", call.name);
+            assert!(params.windows(2).all(|pair| pair[0] != pair[1]), "{}", signature.name);
         }
     }
 }

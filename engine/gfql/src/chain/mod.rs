@@ -14,20 +14,21 @@ mod single;
 use std::sync::Arc;
 
 use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_graph::Direction;
 use graphlume_graph::Topology;
 use graphlume_graph::canon::Column;
 use graphlume_store::PropertyGraph;
 use graphlume_store::filter::RowFilter;
 use graphlume_store::ids::{Grow, IdMap, IdSet};
+use graphlume_store::materialize::take;
 
 use crate::bind::named_values;
 use crate::filter::{NodeFilter, row_filter};
 use crate::hop::{Hops, Reached, ends, kept_edges};
 use crate::scope::{Scope, Side, Step};
-use crate::select::{Selection, take};
+use crate::select::Selection;
 use crate::wire::{Clause, EdgeOp, NodeOp};
 pub(crate) use device::{Ran, passing, selection as selection_by_device, side};
-use graphlume_graph::Direction;
 pub(crate) use labels::{free_name, in_slice};
 use single::Single;
 

@@ -2,9 +2,9 @@
 
 use arrow_schema::DataType;
 use graphlume_expr::Scalar;
+use graphlume_expr::cell::{Cell, Entity, Reader};
 use graphlume_table::Table;
 
-use super::value::{Cell, Reader, fields_notation, plain_name};
 use crate::scope::RowSchema;
 
 /// The column with the identity of nodes: of the rows themselves, or behind the name of a step.
@@ -24,66 +24,28 @@ pub(crate) fn is_internal(name: &str) -> bool {
     name.split('.').any(|part| INTERNAL.iter().any(|prefix| part.starts_with(prefix)))
 }
 
-/// A node or an edge.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entity {
-    edge: bool,
-    id: Cell,
-    labels: Vec<String>,
-    pub(super) properties: Vec<(String, Cell)>,
-    /// The ids of an edge's ends, where the rows have them.
-    ends: [Cell; 2],
-}
-
-impl Entity {
-    pub(super) fn weight(&self) -> usize {
-        let properties = self.properties.iter().map(|(_, v)| 1 + v.weight()).sum::<usize>();
-        4 + self.labels.len() + properties
-    }
-
-    pub(super) fn key(&self) -> String {
-        format!("{}{}", if self.edge { "edge " } else { "node " }, self.id.key())
-    }
-
-    pub(super) fn notation(&self) -> String {
-        let mut out = String::from(if self.edge { "[" } else { "(" });
-        for label in &self.labels {
-            out.push(':');
-            out.push_str(&plain_name(label));
+/// What a function says of a node or an edge; `None` where it has no such.
+pub(super) fn tell(entity: &Entity, function: &str) -> Option<Cell> {
+    let texts = |names: Vec<&String>| {
+        Cell::List(names.into_iter().map(|n| Cell::string(n.as_str())).collect())
+    };
+    Some(match function {
+        "keys" | "__node_keys__" | "__edge_keys__" => {
+            texts(entity.properties.iter().map(|(name, _)| name).collect())
         }
-        if !self.properties.is_empty() {
-            if !self.labels.is_empty() {
-                out.push(' ');
-            }
-            out.push_str(&fields_notation(&self.properties));
+        "properties" => Cell::Map(entity.properties.clone()),
+        "id" => entity.id.clone(),
+        "elementid" => Cell::string(entity.id.text()),
+        "__node_entity__" | "__edge_entity__" => Cell::string(entity.notation()),
+        "labels" if !entity.edge => texts(entity.labels.iter().collect()),
+        "type" if entity.edge => {
+            entity.labels.first().map_or(Cell::NULL, |t| Cell::string(t.as_str()))
         }
-        out.push(if self.edge { ']' } else { ')' });
-        out
-    }
-
-    /// What a function says of this; `None` where it has no such.
-    pub(super) fn tell(&self, function: &str) -> Option<Cell> {
-        let texts = |names: Vec<&String>| {
-            Cell::List(names.into_iter().map(|n| Cell::string(n.as_str())).collect())
-        };
-        Some(match function {
-            "keys" | "__node_keys__" | "__edge_keys__" => {
-                texts(self.properties.iter().map(|(name, _)| name).collect())
-            }
-            "properties" => Cell::Map(self.properties.clone()),
-            "id" => self.id.clone(),
-            "elementid" => Cell::string(self.id.text()),
-            "__node_entity__" | "__edge_entity__" => Cell::string(self.notation()),
-            "labels" if !self.edge => texts(self.labels.iter().collect()),
-            "type" if self.edge => {
-                self.labels.first().map_or(Cell::NULL, |t| Cell::string(t.as_str()))
-            }
-            // Rows of paths name the ends of their edges as steps of their own.
-            "startnode" if self.edge && !self.ends[0].is_null() => self.ends[0].clone(),
-            "endnode" if self.edge && !self.ends[1].is_null() => self.ends[1].clone(),
-            _ => return None,
-        })
-    }
+        // Rows of paths name the ends of their edges as steps of their own.
+        "startnode" if entity.edge && !entity.ends[0].is_null() => entity.ends[0].clone(),
+        "endnode" if entity.edge && !entity.ends[1].is_null() => entity.ends[1].clone(),
+        _ => return None,
+    })
 }
 
 /// Reads the node or the edge that a name stands for, row by row.

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{Cmp, ErrorCode, QueryError, Scalar, Temporal};
 use graphlume_store::filter::Pattern;
+use graphlume_types::iso_time::time_of_day;
 use graphlume_types::limits::{QUERY_CELL_BYTES_MAX, QUERY_LIST_MAX};
 
 use super::parse::{Binary, Expr, Quantifier};
-use super::value::Cell;
-use crate::wire::value::{moment, time_of_day};
+use crate::wire::value::moment;
 
 /// Where names get their values.
 pub(super) trait Names {

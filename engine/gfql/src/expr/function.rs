@@ -7,7 +7,7 @@
     clippy::cast_sign_loss
 )]
 
-use super::value::Cell;
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{ErrorCode, QueryError, Scalar, nearest};
 use graphlume_types::number::saturating_len;
 
@@ -126,7 +126,7 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
     if let Cell::Entity(entity) = &args[0]
         && of_elements(name).is_some()
     {
-        return entity.tell(name).ok_or_else(wrong);
+        return super::entity::tell(entity, name).ok_or_else(wrong);
     }
     Ok(match (name, &args[0]) {
         ("keys", Cell::Map(fields)) => {

@@ -6,7 +6,6 @@ mod function;
 mod lex;
 mod parse;
 mod search;
-mod value;
 
 use std::cell::{Cell as Place, RefCell};
 use std::collections::HashMap;
@@ -26,9 +25,9 @@ use entity::EntityReader;
 pub(crate) use entity::{EDGE_IDS, NODE_ID, is_internal};
 use eval::{Eval, Names};
 use function::Takes;
+pub(crate) use graphlume_expr::cell::{Cell, Reader, column};
 use parse::parse_frame;
 pub(crate) use parse::{Binary, Expr, parse};
-pub(crate) use value::{Cell, Reader, column};
 
 /// The columns that expressions name, of the row that is looked at.
 pub(crate) struct Rows {

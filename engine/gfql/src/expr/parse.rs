@@ -1,10 +1,10 @@
 //! Tokens to expressions.
 
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{Cmp, ErrorCode, QueryError};
 use graphlume_types::limits::{QUERY_DEPTH_MAX, QUERY_OPERATORS_MAX, QUERY_TEXT_CHARS_MAX};
 
 use super::lex::{Token, broken, tokens};
-use super::value::Cell;
 
 /// Operators of two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use graphlume_store::filter::Pattern;
 
-use super::value::Cell;
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{ErrorCode, QueryError, Scalar};
 
 /// What is looked for, and where.

@@ -52,7 +52,7 @@ impl Scope<'_> {
         match self.strictness {
             Strictness::Strict => Err(error),
             Strictness::Lenient => {
-                self.shared.note(error.taken_for_null());
+                self.shared.notices.note(error.taken_for_null());
                 Ok(())
             }
         }

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use graphlume_calls::context::Notices;
 use graphlume_expr::QueryError;
 use graphlume_store::PropertyGraph;
 use graphlume_store::filter::RowFilter;
-use graphlume_types::{Notice, note};
 
 use super::Side;
 use crate::wire::{Filter, NodeOp};
@@ -18,7 +18,8 @@ const FILTERS_MAX: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     tests: Mutex<Vec<Entry>>,
-    notices: Mutex<Vec<Notice>>,
+    /// What the query named without a match, and what else there is to say.
+    pub(crate) notices: Notices,
 }
 
 #[derive(Debug)]
@@ -62,15 +63,6 @@ impl Shared {
             });
         }
         Ok(made)
-    }
-
-    /// Remembers what is said of the query beside its answer.
-    pub(crate) fn note(&self, notice: Notice) {
-        note(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner), notice);
-    }
-
-    pub(crate) fn notices(self) -> Vec<Notice> {
-        self.notices.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

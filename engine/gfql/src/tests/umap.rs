@@ -6,7 +6,7 @@ use arrow_array::types::Float32Type;
 use graphlume_types::CancelReason;
 
 use super::*;
-use crate::call::shown;
+use graphlume_calls::show::shown;
 
 /// Nodes in three groups, by two columns of numbers and a text, and a path of edges.
 fn groups(n: usize) -> PropertyGraph {

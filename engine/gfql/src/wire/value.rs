@@ -2,7 +2,7 @@
 
 use graphlume_expr::{ErrorCode, QueryError, Scalar, Temporal};
 use graphlume_table::{Tz, resolve_local, zone_offset};
-use graphlume_types::calendar::{civil, days_of};
+use graphlume_types::iso_time::{date, instant, offset, time_of_day};
 use serde_json::Value;
 
 /// Reads a scalar or a temporal tag.
@@ -55,51 +55,6 @@ fn temporal(value: &Value) -> Option<Scalar> {
     }
 }
 
-fn number(text: &str, digits: usize) -> Option<i64> {
-    let plain = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
-    if plain { text.parse().ok() } else { None }
-}
-
-fn date(text: &str) -> Option<i64> {
-    let mut parts = text.split('-');
-    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
-    let (year, month, day) = (number(year, 4)?, number(month, 2)?, number(day, 2)?);
-    let days = days_of((year, month, day));
-    (parts.next().is_none() && civil(days) == (year, month, day)).then_some(days)
-}
-
-pub(crate) fn time_of_day(text: &str) -> Option<i64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let mut parts = whole.split(':');
-    let hour = number(parts.next()?, 2)?;
-    let minute = number(parts.next()?, 2)?;
-    let second = parts.next().map_or(Some(0), |s| number(s, 2))?;
-    let valid = hour < 24 && minute < 60 && second < 60 && parts.next().is_none();
-    let digits = fraction.len();
-    if !valid || digits > 9 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let nanos =
-        if digits == 0 { 0 } else { fraction.parse::<i64>().ok()? * 10_i64.pow(9 - digits as u32) };
-    Some((hour * 3600 + minute * 60 + second) * 1_000_000_000 + nanos)
-}
-
-/// Seconds east of UTC.
-fn offset(zone: &str) -> Option<i64> {
-    if matches!(zone, "UTC" | "utc" | "Z" | "GMT" | "Etc/UTC") {
-        return Some(0);
-    }
-    let sign = match zone.as_bytes().first()? {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    let digits: String = zone[1..].chars().filter(|c| *c != ':').collect();
-    let hours = number(digits.get(..2)?, 2)?;
-    let minutes = if digits.len() > 2 { number(digits.get(2..)?, 2)? } else { 0 };
-    Some(sign * (hours * 3600 + minutes * 60))
-}
-
 /// A moment in ISO form; one without an offset is what the clocks of `zone` show: `UTC`, an offset, or a
 /// name such as `Europe/London`.
 fn instant_in(text: &str, zone: &str) -> Option<(i64, u32)> {
@@ -111,21 +66,6 @@ fn instant_in(text: &str, zone: &str) -> Option<(i64, u32)> {
     let has_offset = instant(text, 1)? == (local, nanos);
     let utc = if has_offset { local } else { resolve_local(|utc| zone_offset(zone, utc), local).0 };
     Some((utc, nanos))
-}
-
-/// A moment in ISO form; one without an offset is in the zone `zone` seconds east of UTC.
-pub(crate) fn instant(text: &str, zone: i64) -> Option<(i64, u32)> {
-    let day = date(text.get(..10)?)?;
-    let rest = &text[10..];
-    if rest.is_empty() {
-        return Some((day * 86_400 - zone, 0));
-    }
-    let rest = rest.strip_prefix(['T', ' '])?;
-    let cut = rest.find(['Z', '+', '-']).unwrap_or(rest.len());
-    let (clock, tail) = rest.split_at(cut);
-    let zone = if tail.is_empty() { zone } else { offset(tail)? };
-    let nanos = time_of_day(clock)?;
-    Some((day * 86_400 + nanos / 1_000_000_000 - zone, (nanos % 1_000_000_000) as u32))
 }
 
 /// The moment that a text says which is compared with a time; without an offset it is in UTC.

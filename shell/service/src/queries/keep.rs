@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use graphlume_calls::show::shown;
 use graphlume_engine::{EngineError, give_back_freed};
-use graphlume_gfql::shown;
 use graphlume_identity::Principal;
 use graphlume_ingest::ExportFormat;
 use graphlume_storage::{Batch, FileRec, Privacy};

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
+use graphlume_calls::signature::ENGINES;
 use graphlume_engine::ParsedQuery;
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
-use graphlume_gfql::ENGINES;
 use graphlume_ingest::ExportFormat;
 use serde_json::{Map, Value, json};
 

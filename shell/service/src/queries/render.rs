@@ -1,7 +1,8 @@
 //! Answers written out.
 
 use bytes::Bytes;
-use graphlume_gfql::{Sizes, shown};
+use graphlume_calls::show::shown;
+use graphlume_gfql::Sizes;
 use graphlume_ingest::{ExportFormat, archive, export};
 use graphlume_store::PropertyGraph;
 use graphlume_table::Table;

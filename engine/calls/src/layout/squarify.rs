@@ -11,7 +11,7 @@ pub(super) struct Rect {
 
 /// A rectangle for each size, in their order, which fill `room`. Sizes are positive; where they descend the rectangles are
 /// nearly square. Cost: O(n).
-pub(super) fn squarify(sizes: &[f64], mut room: Rect) -> Vec<Rect> {
+pub(crate) fn squarify(sizes: &[f64], mut room: Rect) -> Vec<Rect> {
     let scale = room.w * room.h / sizes.iter().sum::<f64>();
     let areas: Vec<f64> = sizes.iter().map(|size| size * scale).collect();
     let mut made = Vec::with_capacity(areas.len());

@@ -8,8 +8,8 @@ use graphlume_types::Notice;
 use serde_json::{Value, json};
 
 use super::{floats, placed, with_all};
-use crate::call::{Params, function};
-use crate::scope::Scope;
+use crate::context::CallContext;
+use crate::params::Params;
 
 /// Points between two layers, and between two nodes of a layer, as Graphviz's own distances are.
 const SEPARATION: f64 = 72.0;
@@ -35,10 +35,10 @@ const PROGRAMS: [Program; 8] = [
 
 /// What the program `prog` is for, by a layout of ours, in points. Attributes of graphs, nodes and edges say how Graphviz
 /// draws, and change nothing here.
-pub(in crate::call) fn graphviz(
+pub(crate) fn graphviz(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     let name = params.text("prog")?.unwrap_or("dot");
     let program = PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| {
@@ -57,8 +57,8 @@ pub(in crate::call) fn graphviz(
     let call = json!({"layout": program.layout, "directed": directed, "bind_position": false});
     let Value::Object(map) = call else { return Err(params.missing("prog")) };
     let call = CallOp { function: "layout_igraph".to_owned(), params: map };
-    let laid = function(graph, graph, &call, scope)?;
-    scope.shared.note(Notice::new(
+    let laid = context.call(graph, &call)?;
+    context.notices.note(Notice::new(
         "layout-stands-in",
         format!("{name:?} is drawn by the layout {:?} of this server", program.layout),
     ));
@@ -68,7 +68,7 @@ pub(in crate::call) fn graphviz(
     });
     let [x, y] = names;
     let (x, y) = (x?, y?);
-    let table = laid.node_table(scope.cancel)?;
+    let table = laid.node_table(context.cancel)?;
     let points = |axis: &str, scale: f64| {
         let column = table.column(axis)?.as_primitive_opt::<Float64Type>()?;
         Some(floats(column.iter().map(|v| v.map_or(f64::NAN, |v| v * scale))))
@@ -77,7 +77,7 @@ pub(in crate::call) fn graphviz(
     let (Some(xs), Some(ys)) = (points("x", SEPARATION), points("y", down)) else {
         return Ok(laid);
     };
-    let nodes = with_all(&graph.node_table(scope.cancel)?, vec![(&x, xs), (&y, ys)])?;
+    let nodes = with_all(&graph.node_table(context.cancel)?, vec![(&x, xs), (&y, ys)])?;
     if !params.flag("bind_position", true)? {
         return graph.replaced(Some(nodes), graph.edges().cloned());
     }

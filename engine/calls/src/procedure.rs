@@ -7,18 +7,18 @@
 use std::sync::Arc;
 
 use graphlume_algo::{Gives, Kind};
-use graphlume_expr::{ErrorCode, QueryError, Strictness, nearest};
+use graphlume_expr::{ErrorCode, QueryError, nearest};
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value};
 
-use super::safelist;
-use crate::scope::{NO_ROWS, Scope, Shared};
+use crate::context::{CallContext, Notices};
+use crate::list::GraphCall;
 
 /// What stands before every name.
-pub(super) const PREFIX: &str = "graphistry.";
+pub const PREFIX: &str = "graphistry.";
 /// Column of the node ids in a procedure's rows.
 const NODE: &str = "nodeId";
 /// Columns of the degree procedure, in their order.
@@ -41,25 +41,27 @@ pub fn procedure(
     graph: &PropertyGraph,
     name: &str,
     options: &Map<String, Value>,
-    strictness: Strictness,
     cancel: &CancelToken,
     notices: &mut Vec<Notice>,
 ) -> Result<Made, QueryError> {
-    let others = crate::scope::Others::default();
-    let shared = Shared::default();
-    let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
-    let made = in_scope(graph, name, options, scope);
-    shared.notices().into_iter().for_each(|notice| note(notices, notice));
+    let said = Notices::default();
+    let filter = |_: &PropertyGraph, _: &Map<String, Value>, option: &str| {
+        let text = "a procedure takes no filter of columns";
+        Err(QueryError::new(ErrorCode::Unsupported, text).field(option))
+    };
+    let context = CallContext::new(&said, cancel, &filter);
+    let made = in_context(graph, name, options, context);
+    said.into_vec().into_iter().for_each(|notice| note(notices, notice));
     made
 }
 
-fn in_scope(
+fn in_context(
     graph: &PropertyGraph,
     name: &str,
     options: &Map<String, Value>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<Made, QueryError> {
-    let cancel = scope.cancel;
+    let cancel = context.cancel;
     let (path, write) = match name.strip_suffix(".write") {
         Some(path) => (path, true),
         None => (name, false),
@@ -67,13 +69,15 @@ fn in_scope(
     let Some(call) = call_of(path, options, name)? else {
         return Ok(Made::Graph(graph.clone()));
     };
-    safelist::find(&call)?;
+    if let Some(found) = GraphCall::named(&call.function) {
+        found.signature.check(&call)?;
+    }
     let before = graph.node_table(cancel)?;
     let graph = match graph.nodes() {
         Some(_) => graph.clone(),
         None => graph.replaced(Some(before.clone()), graph.edges().cloned())?,
     };
-    let gives = super::algorithm::gives(&call);
+    let gives = crate::algorithm::gives(&call);
     if !write && gives == Some(Gives::Graph) {
         let text = format!("{name:?} makes a graph and no rows");
         return Err(QueryError::new(ErrorCode::Query, text)
@@ -81,7 +85,7 @@ fn in_scope(
             .value(name)
             .suggest(format!("write GRAPH {{ CALL {name}.write() }}")));
     }
-    let made = super::function(&graph, &graph, &call, scope)?;
+    let made = context.call(&graph, &call)?;
     if write {
         return Ok(Made::Graph(made));
     }
@@ -112,7 +116,7 @@ fn edge_rows(
     made: &PropertyGraph,
     call: &CallOp,
 ) -> Result<Table, QueryError> {
-    let (old, edges) = (before.edges(), super::graph::edge_table(made)?);
+    let (old, edges) = (before.edges(), crate::graph::edge_table(made)?);
     let bindings = made.bindings();
     let mut out = Vec::new();
     for (bound, name) in [(&bindings.source, "source"), (&bindings.destination, "destination")] {
@@ -132,12 +136,15 @@ fn edge_rows(
 }
 
 /// The call in a chain: rows stand in the place of nodes.
-pub(super) fn run(
+///
+/// # Errors
+/// Those of [`procedure`].
+pub fn run(
     graph: &PropertyGraph,
     call: &CallOp,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
-    match in_scope(graph, &call.function, &call.params, scope)? {
+    match in_context(graph, &call.function, &call.params, context)? {
         Made::Graph(graph) => Ok(graph),
         Made::Rows(rows) => Ok(PropertyGraph::of_rows(rows, graph.edges())),
     }

@@ -19,7 +19,7 @@ pub(super) struct Layers<'a> {
 
 impl<'a> Layers<'a> {
     /// The edges of a graph.
-    pub(super) fn of(topology: &Topology, cancel: &'a CancelToken) -> Result<Self, Cancelled> {
+    pub(crate) fn of(topology: &Topology, cancel: &'a CancelToken) -> Result<Self, Cancelled> {
         let mut rows = Vec::new();
         for position in 0..topology.num_edges() {
             if (position as usize).is_multiple_of(STEPS_PER_CHECK) {
@@ -70,14 +70,14 @@ impl<'a> Layers<'a> {
     }
 
     /// The nodes that no edge enters.
-    pub(super) fn without_parents(&self) -> Vec<u32> {
+    pub(crate) fn without_parents(&self) -> Vec<u32> {
         (0..self.num_nodes()).filter(|v| self.incoming(*v).next().is_none()).collect()
     }
 
     /// The level of each node; a node that cannot be reached has none. From roots without incoming edges a node is one below
     /// the lowest of those before it, once all of these have a level. Around a root with incoming edges, nodes are found
     /// depth first, either way along the edges: one below those that lead to them, or that they lead to.
-    pub(super) fn levels(mut self, roots: &[u32]) -> Result<Vec<Option<i64>>, Cancelled> {
+    pub(crate) fn levels(mut self, roots: &[u32]) -> Result<Vec<Option<i64>>, Cancelled> {
         self.turn_cycles(roots)?;
         let (open, inner): (Vec<u32>, Vec<u32>) =
             roots.iter().partition(|v| self.incoming(**v).next().is_none());

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use graphlume_algo::layout::umap::{Features, check_size};
+use graphlume_expr::cell::Reader;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_table::Table;
 use graphlume_types::Notice;
 
-use crate::call::Params;
-use crate::call::algorithm::failed;
-use crate::expr::Reader;
-use crate::scope::Scope;
+use crate::algorithm::failed;
+use crate::context::CallContext;
+use crate::params::Params;
 
 /// Texts with fewer values than this are categories, as the client has it.
 const CATEGORIES_MAX: usize = 40;
@@ -34,7 +34,7 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    pub(super) fn read(params: &Params<'_>) -> Result<Self, QueryError> {
+    pub(crate) fn read(params: &Params<'_>) -> Result<Self, QueryError> {
         let name = params.text("feature_engine")?.unwrap_or("auto");
         match name {
             "none" => Ok(Self::None),
@@ -78,12 +78,12 @@ pub(super) struct Reading<'a, 'p> {
     pub(super) kind: &'static str,
     /// Neighbours, for the limit.
     pub(super) neighbors: usize,
-    pub(super) scope: Scope<'a>,
+    pub(super) context: CallContext<'a>,
 }
 
 impl Reading<'_, '_> {
     /// The features of the columns with these names, and of the nodes that `ends` names in each row.
-    pub(super) fn features(
+    pub(crate) fn features(
         &self,
         table: &Table,
         names: &[String],
@@ -102,7 +102,7 @@ impl Reading<'_, '_> {
             let Some(column) = table.column(name) else {
                 return Err(QueryError::no_column(name, self.kind, &table.column_names()));
             };
-            self.scope.cancel.check()?;
+            self.context.cancel.check()?;
             self.add(name, column, &mut features)?;
             size(features.len())?;
         }
@@ -110,10 +110,10 @@ impl Reading<'_, '_> {
             return Err(self.empty(names));
         }
         let columns = features.len();
-        self.scope.cancel.take(4 * (rows * columns) as u64)?;
+        self.context.cancel.take(4 * (rows * columns) as u64)?;
         let mut values = vec![0.0_f32; rows * columns];
         for (at, (name, feature)) in features.into_iter().enumerate() {
-            self.scope.cancel.check()?;
+            self.context.cancel.check()?;
             self.write(&name, feature, at, columns, &mut values)?;
         }
         Ok(Features { rows, columns, values })
@@ -179,7 +179,7 @@ impl Reading<'_, '_> {
             "umap leaves the column {name:?} of the {}s out, which {why}; name the columns that are meant by X",
             self.kind
         );
-        self.scope.shared.note(Notice::new("column-left-out", text));
+        self.context.notices.note(Notice::new("column-left-out", text));
     }
 
     /// The rows of each value, in the order of the values, null among them; `None` where there are too many.
@@ -190,7 +190,7 @@ impl Reading<'_, '_> {
         let mut found: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for row in 0..column.len() {
             if row % STEPS == 0 {
-                self.scope.cancel.check()?;
+                self.context.cancel.check()?;
             }
             found.entry(reader.get(row).key()).or_default().push(row as u32);
             if found.len() >= CATEGORIES_MAX {
@@ -210,7 +210,7 @@ impl Reading<'_, '_> {
             };
             for row in 0..table.num_rows() {
                 if row % STEPS == 0 {
-                    self.scope.cancel.check()?;
+                    self.context.cancel.check()?;
                     // Each node is a feature: the table may be too large before all are known.
                     let size = check_size(table.num_rows(), found.len(), self.neighbors);
                     size.map_err(|e| failed(e, self.params))?;
@@ -331,16 +331,16 @@ fn quantile(values: &mut [f64], part: f64) -> f64 {
 }
 
 /// The category of each row of a column; `None` for null.
-pub(super) fn labels(
+pub(crate) fn labels(
     column: &ArrayRef,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<Option<Vec<Option<u32>>>, QueryError> {
     let Some(reader) = Reader::new(column) else { return Ok(None) };
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
     let mut labels = Vec::with_capacity(column.len());
     for row in 0..column.len() {
         if row % STEPS == 0 {
-            scope.cancel.check()?;
+            context.cancel.check()?;
         }
         let cell = reader.get(row);
         let next = numbers.len() as u32;
@@ -350,7 +350,7 @@ pub(super) fn labels(
 }
 
 /// A column of coordinates.
-pub(super) fn floats(values: impl Iterator<Item = f32>) -> ArrayRef {
+pub(crate) fn floats(values: impl Iterator<Item = f32>) -> ArrayRef {
     Arc::new(values.collect::<arrow_array::Float32Array>())
 }
 
@@ -358,12 +358,12 @@ pub(super) fn floats(values: impl Iterator<Item = f32>) -> ArrayRef {
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use arrow_array::{BooleanArray, Float64Array, RecordBatch, StringArray};
-    use graphlume_expr::Strictness;
+    use graphlume_store::PropertyGraph;
     use graphlume_types::CancelToken;
     use serde_json::{Map, Value};
 
     use super::*;
-    use crate::scope::{NO_ROWS, Others, Shared};
+    use crate::context::Notices;
 
     fn table() -> Table {
         let numbers = [Some(1.0), Some(2.0), Some(4.0), None, Some(10.0), Some(7.5)];
@@ -385,17 +385,12 @@ mod tests {
         names: &[&str],
         ends: &[&str],
     ) -> Result<Vec<Vec<f32>>, QueryError> {
-        let (map, others, shared, cancel) =
-            (Map::<String, Value>::new(), Others::default(), Shared::default(), CancelToken::new());
+        let (map, notices, cancel) =
+            (Map::<String, Value>::new(), Notices::default(), CancelToken::new());
         let params = Params { function: "umap", map: &map };
-        let scope = Scope {
-            strictness: Strictness::Strict,
-            others: &others,
-            shared: &shared,
-            rows: &NO_ROWS,
-            cancel: &cancel,
-        };
-        let reading = Reading { engine, params: &params, kind: "node", neighbors: 12, scope };
+        let filter = |_: &PropertyGraph, _: &Map<String, Value>, _: &str| Ok(vec![]);
+        let context = CallContext::new(&notices, &cancel, &filter);
+        let reading = Reading { engine, params: &params, kind: "node", neighbors: 12, context };
         let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
         let made = reading.features(table, &names, ends)?;
         assert_eq!(made.values.len(), made.rows * made.columns);

@@ -14,10 +14,10 @@ use graphlume_table::Table;
 use graphlume_types::{CancelToken, Notice};
 use serde_json::{Map, Value};
 
-use super::Params;
-use super::algorithm::failed;
-use super::graph::edge_table;
-use crate::scope::Scope;
+use crate::algorithm::failed;
+use crate::context::CallContext;
+use crate::graph::edge_table;
+use crate::params::Params;
 use features::{Engine, Reading, floats, labels};
 
 /// What the client calls the ends of the edges of neighbours, their weight, and the clusters.
@@ -40,10 +40,10 @@ enum Rows {
 
 /// Columns `x` and `y` of the nodes, or of the edges, by their other columns. Of nodes the picture shows them there, and the
 /// edges become those of the fuzzy graph of neighbours. Called by `function` for chains and procedures.
-pub(super) fn run(
+pub(crate) fn run(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     let rows = match params.text("kind")?.unwrap_or("nodes") {
         "nodes" => Rows::Nodes,
@@ -61,7 +61,7 @@ pub(super) fn run(
             .suggest("raise min_dist, or leave dbscan out"));
     }
     let table = match rows {
-        Rows::Nodes => graph.node_table(scope.cancel)?,
+        Rows::Nodes => graph.node_table(context.cancel)?,
         Rows::Edges => edge_table(graph)?.clone(),
     };
     let kind = if rows == Rows::Nodes { "node" } else { "edge" };
@@ -75,17 +75,17 @@ pub(super) fn run(
     let own =
         |name: &str| ends.contains(&name) || rows == Rows::Nodes && name == graph.node_column();
     let targets = names(params, "y")?.unwrap_or_default();
-    let target = target(&table, &targets, kind, scope)?;
+    let target = target(&table, &targets, kind, context)?;
     let wanted = match names(params, "X")? {
         Some(names) => names,
         None => table.column_names().into_iter().map(str::to_owned).collect(),
     };
     let wanted: Vec<String> =
         wanted.into_iter().filter(|name| !own(name) && !targets.contains(name)).collect();
-    let reading = Reading { engine, params, kind, neighbors: options.neighbors, scope };
+    let reading = Reading { engine, params, kind, neighbors: options.neighbors, context };
     let features = reading.features(&table, &wanted, &ends)?;
-    scope.cancel.take(bytes(features.rows, options.neighbors))?;
-    let made = embed(&features, target.as_deref(), &options, scope.cancel);
+    context.cancel.take(bytes(features.rows, options.neighbors))?;
+    let made = embed(&features, target.as_deref(), &options, context.cancel);
     let made = made.map_err(|e| failed(e, params))?;
     drop(features);
     let mut placed = table;
@@ -94,13 +94,13 @@ pub(super) fn run(
         placed = with(&placed, name, floats(column))?;
     }
     if asked.dbscan {
-        let found = clusters(&made.points, options.dims, options.min_dist, scope.cancel);
+        let found = clusters(&made.points, options.dims, options.min_dist, context.cancel);
         let found = found.map_err(|e| failed(e, params))?;
         placed = with(&placed, CLUSTER, Arc::new(Int64Array::from(found)))?;
     }
     match rows {
         Rows::Edges => graph.with_edges(placed),
-        Rows::Nodes => asked.shown(graph, placed, &made, scope.cancel),
+        Rows::Nodes => asked.shown(graph, placed, &made, context.cancel),
     }
 }
 
@@ -253,7 +253,7 @@ fn target(
     table: &Table,
     names: &[String],
     kind: &str,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<Option<Vec<Option<u32>>>, QueryError> {
     for name in names {
         if table.column(name).is_none() {
@@ -263,7 +263,7 @@ fn target(
     match names {
         [] => Ok(None),
         [one] => match table.column(one) {
-            Some(column) => labels(column, scope),
+            Some(column) => labels(column, context),
             None => Ok(None),
         },
         _ => {
@@ -272,7 +272,7 @@ fn target(
                  reads none; name one",
                 names.join(", ")
             );
-            scope.shared.note(Notice::new("target-ignored", text));
+            context.notices.note(Notice::new("target-ignored", text));
             Ok(None)
         }
     }

@@ -1,5 +1,6 @@
 //! Nodes on rings of time.
 
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
@@ -8,9 +9,8 @@ use serde_json::Value;
 
 use super::cells;
 use super::rings::{Ring, on_rings, play_ms, radii};
-use crate::call::Params;
-use crate::expr::Cell;
-use crate::scope::Scope;
+use crate::context::CallContext;
+use crate::params::Params;
 
 const SECOND: i128 = 1_000_000_000;
 const DAY: i128 = 86_400 * SECOND;
@@ -45,16 +45,16 @@ const UNITS: [Unit; 8] = [
 ];
 
 /// Rings of a column of times, the earliest in the middle, at rounded times.
-pub(in crate::call) fn time_ring(
+pub(crate) fn time_ring(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     params.no_functions(&["format_axis", "format_label", "format_labels"])?;
-    let table = graph.node_table(scope.cancel)?;
+    let table = graph.node_table(context.cancel)?;
     let name = params.text("time_col")?.ok_or_else(|| params.missing("time_col"))?;
     let times = times(&table, name)?;
-    scope.cancel.check()?;
+    context.cancel.check()?;
     let known = times.iter().flatten();
     let (first, last) = (known.clone().min(), known.max());
     let start = moment(params, "time_start")?.or(first.copied()).unwrap_or(0);
@@ -100,7 +100,7 @@ fn times(table: &Table, name: &str) -> Result<Vec<Option<i128>>, QueryError> {
 /// A time that a parameter gives, as a date, or a date and a time.
 fn moment(params: &Params<'_>, name: &str) -> Result<Option<i128>, QueryError> {
     let Some(text) = params.text(name)? else { return Ok(None) };
-    let (seconds, nanos) = crate::wire::value::instant(text, 0).ok_or_else(|| {
+    let (seconds, nanos) = graphlume_types::iso_time::instant(text, 0).ok_or_else(|| {
         let want = "a date or a date and a time, like 2024-05-31T12:00:00";
         params.wrong(name, want, &Value::from(text))
     })?;

@@ -11,21 +11,21 @@ use graphlume_algo::{
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_graph::canon::{Canon, of_f64};
 use graphlume_graph::{Graph, Topology};
+use graphlume_store::materialize::take;
 use graphlume_store::materialize::{table_of, with};
 use graphlume_store::{CacheKey, CallOp, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::Notice;
 use serde_json::{Map, Value};
 
-use super::Params;
-use crate::scope::Scope;
-use crate::select::take;
+use crate::context::CallContext;
+use crate::params::Params;
 
 /// Evaluates a call.
-pub(super) fn run(
+pub(crate) fn run(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     let (kind, library, name) = match params.function {
         "compute_cugraph" => (Kind::Compute, "cugraph", needed(params, "alg")?),
@@ -46,7 +46,7 @@ pub(super) fn run(
             .field("params.out_col")
             .suggest("leave it out"));
     }
-    let frame = graph.frame(scope.cancel)?;
+    let frame = graph.frame(context.cancel)?;
     let weights = if library == "cugraph" { weights(graph)? } else { None };
     let many = libraries::is_multigraph(spec, params.text("kind")?);
     // A layout draws every edge, whatever the kind of its graph.
@@ -56,19 +56,19 @@ pub(super) fn run(
         library,
         multigraph,
         weights: weights.as_deref(),
-        data: &Data { graph, frame, scope, by_place: library == "igraph" },
-        cancel: scope.cancel,
+        data: &Data { graph, frame, context, by_place: library == "igraph" },
+        cancel: context.cancel,
         device: graph.accelerator(),
     };
     let output = graphlume_algo::run(spec, &input, &values).map_err(|e| failed(e, params))?;
     if let Some(text) = output.place.describe(name) {
-        scope.shared.note(Notice::new("computed-on", text));
+        context.notices.note(Notice::new("computed-on", text));
     }
     let id = |v: u32| frame.id_text(v);
     if let Some(notice) = start::notice(&input, &values, (name, "params."), id) {
-        scope.shared.note(notice);
+        context.notices.note(notice);
     }
-    let made = Made { spec, name, frame, params, scope };
+    let made = Made { spec, name, frame, params, context };
     let found = made.with_nodes(graph, output.columns)?;
     let found = made.with_edges(&found, output.edges)?;
     match output.graph {
@@ -81,7 +81,7 @@ pub(super) fn run(
 struct Data<'a> {
     graph: &'a PropertyGraph,
     frame: &'a Graph,
-    scope: Scope<'a>,
+    context: CallContext<'a>,
     /// Whether a number means the place of a node where ids are texts, as for igraph.
     by_place: bool,
 }
@@ -91,7 +91,7 @@ impl Data<'_> {
     fn at_place(&self, place: &str) -> Option<u32> {
         let meant = self.by_place && self.frame.has_text_ids();
         let row = place.parse::<u32>().ok().filter(|_| meant)?;
-        let rows = self.graph.row_nodes(self.scope.cancel).ok()?;
+        let rows = self.graph.row_nodes(self.context.cancel).ok()?;
         let node = rows.map_or(Some(row), |nodes| nodes.get(row as usize).copied());
         node.filter(|v| *v < self.frame.topology.num_nodes())
     }
@@ -99,7 +99,7 @@ impl Data<'_> {
 
 impl GraphData for Data<'_> {
     fn node(&self, id: &str) -> Option<u32> {
-        node_of(self.graph, id, self.scope).or_else(|| self.at_place(id))
+        node_of(self.graph, id, self.context).or_else(|| self.at_place(id))
     }
 
     fn edge_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
@@ -126,7 +126,7 @@ impl GraphData for Data<'_> {
             return;
         }
         let bytes = lists.bytes();
-        self.graph.keep_of_frame(ViewOf(shape), &Arc::new(lists), bytes, self.scope.cancel);
+        self.graph.keep_of_frame(ViewOf(shape), &Arc::new(lists), bytes, self.context.cancel);
     }
 }
 
@@ -154,7 +154,7 @@ struct Made<'a> {
     name: &'a str,
     frame: &'a Graph,
     params: &'a Params<'a>,
-    scope: Scope<'a>,
+    context: CallContext<'a>,
 }
 
 impl Made<'_> {
@@ -181,7 +181,7 @@ impl Made<'_> {
         graph: &PropertyGraph,
         columns: Vec<graphlume_algo::Column>,
     ) -> Result<PropertyGraph, QueryError> {
-        let cancel = self.scope.cancel;
+        let cancel = self.context.cancel;
         if self.spec.gives != Gives::Nodes {
             return Ok(graph.clone());
         }
@@ -206,7 +206,7 @@ impl Made<'_> {
         graph: &PropertyGraph,
         nodes: &Table,
     ) -> Result<Vec<Option<usize>>, QueryError> {
-        let row_nodes = graph.row_nodes(self.scope.cancel)?;
+        let row_nodes = graph.row_nodes(self.context.cancel)?;
         let node = |row: usize| row_nodes.map_or(row as u32, |nodes| nodes[row]);
         let rows = (0..nodes.num_rows()).map(node);
         Ok(rows.map(|v| (v != u32::MAX).then_some(v as usize)).collect())
@@ -241,7 +241,7 @@ impl Made<'_> {
         if columns.is_empty() {
             return Ok(graph.clone());
         }
-        let mut edges = super::graph::edge_table(graph)?.clone();
+        let mut edges = crate::graph::edge_table(graph)?.clone();
         let rows: Vec<Option<usize>> = (0..edges.num_rows()).map(Some).collect();
         for (place, column) in columns.into_iter().enumerate() {
             let name = self.column_name(place, column.name)?;
@@ -260,8 +260,8 @@ impl Made<'_> {
         }
         match subgraph {
             Subgraph::Kept { edges, nodes } => {
-                let kept = take(super::graph::edge_table(graph)?, edges)?;
-                let table = graph.node_table(self.scope.cancel)?;
+                let kept = take(crate::graph::edge_table(graph)?, edges)?;
+                let table = graph.node_table(self.context.cancel)?;
                 let Some(nodes) = nodes else { return graph.replaced(Some(table), Some(kept)) };
                 let rows = self.node_rows(graph, &table)?;
                 let stays =
@@ -284,7 +284,7 @@ impl Made<'_> {
                 made.extend(columns.into_iter().map(|column| {
                     (column.name.to_owned(), column.values.array(|v| self.frame.ids_at(v)))
                 }));
-                let table = graph.node_table(self.scope.cancel)?;
+                let table = graph.node_table(self.context.cancel)?;
                 graph.replaced(Some(table), Some(table_of(made, src.len())?))
             }
         }
@@ -328,7 +328,7 @@ fn find(
 }
 
 /// What the algorithm of a call gives, when the call names one.
-pub(super) fn gives(call: &CallOp) -> Option<Gives> {
+pub(crate) fn gives(call: &CallOp) -> Option<Gives> {
     let library = call.function.strip_prefix("compute_")?;
     let name = call.params.get("alg").and_then(Value::as_str)?;
     graphlume_algo::find(Kind::Compute, library, name).map(|spec| spec.gives)
@@ -376,7 +376,7 @@ fn values(spec: &'static AlgorithmSpec, params: &Params<'_>) -> Result<ParamValu
 }
 
 /// The refusal of an algorithm, for a client.
-pub(super) fn failed(e: AlgoError, params: &Params<'_>) -> QueryError {
+pub(crate) fn failed(e: AlgoError, params: &Params<'_>) -> QueryError {
     match e {
         AlgoError::Cancelled(stopped) => stopped.into(),
         AlgoError::Memory(refused) => QueryError::from(refused).field(params.function),
@@ -388,8 +388,8 @@ pub(super) fn failed(e: AlgoError, params: &Params<'_>) -> QueryError {
 }
 
 /// The node of an id that was written as text.
-fn node_of(graph: &PropertyGraph, text: &str, scope: Scope<'_>) -> Option<u32> {
-    let find = |id: &Canon<'_>| graph.find(id, scope.cancel).ok().flatten();
+fn node_of(graph: &PropertyGraph, text: &str, context: CallContext<'_>) -> Option<u32> {
+    let find = |id: &Canon<'_>| graph.find(id, context.cancel).ok().flatten();
     let number = text.parse::<i64>().ok().map(Canon::Int);
     let number = number.or_else(|| text.parse::<f64>().ok().and_then(of_f64));
     number.and_then(|id| find(&id)).or_else(|| find(&Canon::Text(text)))

@@ -7,6 +7,8 @@
     clippy::cast_sign_loss
 )]
 
+mod entity;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -16,14 +18,17 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field};
-use graphlume_expr::{Mixed, QueryError, Scalar, Temporal, times};
 use graphlume_graph::canon::{Canon, Column};
 
 use graphlume_types::CancelToken;
 use graphlume_types::limits::COLUMN_KEYS_MAX;
 use graphlume_types::number::{nearest_f64, nearest_f64_of_u64};
 
-use super::entity::Entity;
+use crate::error::QueryError;
+use crate::scalar::{Mixed, Scalar};
+use crate::temporal::Temporal;
+use crate::times::times;
+pub use entity::Entity;
 
 /// Bytes of a value in a column of numbers, with its place in the column of nulls.
 const FIELD_BYTES: usize = 9;
@@ -32,9 +37,10 @@ const TEXT_STEP_BYTES: u64 = 1 << 18;
 
 /// A value of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell {
+pub enum Cell {
     /// What has no parts; of times only dates, times of day, and moments without a zone, which are those of UTC.
     Scalar(Scalar),
+    /// Values in their order.
     List(Vec<Cell>),
     /// Names and values, in the order in which they were written.
     Map(Vec<(String, Cell)>),
@@ -47,19 +53,21 @@ const _: () = assert!(size_of::<Cell>() == 32);
 
 /// Reads columns by row.
 #[derive(Clone, Debug)]
-pub(crate) enum Reader {
+pub enum Reader {
     /// Lists, cell by cell.
     Lists(ArrayRef),
     /// Maps, field by field.
     Maps(ArrayRef, Vec<(String, Reader)>),
     /// Dates of the calendar.
     Days(Arc<Column>),
+    /// Values without parts.
     Scalars(Arc<Column>),
 }
 
 impl Reader {
     /// A reader of any column that has values.
-    pub(crate) fn new(array: &ArrayRef) -> Option<Self> {
+    #[must_use]
+    pub fn new(array: &ArrayRef) -> Option<Self> {
         Some(match array.data_type() {
             DataType::List(_) | DataType::LargeList(_) => Self::Lists(ArrayRef::clone(array)),
             DataType::Struct(fields) => {
@@ -77,7 +85,9 @@ impl Reader {
         })
     }
 
-    pub(crate) fn get(&self, row: usize) -> Cell {
+    /// The value of a row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Cell {
         match self {
             Self::Lists(array) => {
                 if array.is_null(row) {
@@ -132,26 +142,35 @@ impl Reader {
 }
 
 impl Cell {
-    pub(crate) const NULL: Self = Self::Scalar(Scalar::Null);
+    /// The value that stands for none.
+    pub const NULL: Self = Self::Scalar(Scalar::Null);
 
-    pub(crate) const fn bool(v: bool) -> Self {
+    /// A truth value.
+    #[must_use]
+    pub const fn bool(v: bool) -> Self {
         Self::Scalar(Scalar::Bool(v))
     }
 
-    pub(crate) const fn int(v: i64) -> Self {
+    /// A whole number.
+    #[must_use]
+    pub const fn int(v: i64) -> Self {
         Self::Scalar(Scalar::Int(v))
     }
 
-    pub(crate) const fn float(v: f64) -> Self {
+    /// A number.
+    #[must_use]
+    pub const fn float(v: f64) -> Self {
         Self::Scalar(Scalar::Float(v))
     }
 
-    pub(crate) fn string(text: impl Into<Arc<str>>) -> Self {
+    /// A text.
+    pub fn string(text: impl Into<Arc<str>>) -> Self {
         Self::Scalar(Scalar::text(text))
     }
 
     /// Values of JSON; numbers that no 64 bits hold have no counterpart.
-    pub(crate) fn from_json(value: &serde_json::Value) -> Option<Self> {
+    #[must_use]
+    pub fn from_json(value: &serde_json::Value) -> Option<Self> {
         use serde_json::Value;
         Some(match value {
             Value::Array(items) => {
@@ -167,7 +186,8 @@ impl Cell {
     }
 
     /// How many plain values this counts as; long texts count more.
-    pub(crate) fn weight(&self) -> usize {
+    #[must_use]
+    pub fn weight(&self) -> usize {
         match self {
             Self::Scalar(Scalar::Text(text)) => 1 + text.len() / std::mem::size_of::<Self>(),
             Self::List(items) => 1 + items.iter().map(Self::weight).sum::<usize>(),
@@ -178,25 +198,32 @@ impl Cell {
     }
 
     /// Bytes that this takes.
-    pub(crate) fn bytes(&self) -> u64 {
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         (self.weight() * std::mem::size_of::<Self>()) as u64
     }
 
-    pub(crate) const fn is_null(&self) -> bool {
+    /// Whether it stands for none.
+    #[must_use]
+    pub const fn is_null(&self) -> bool {
         matches!(self, Self::Scalar(Scalar::Null))
     }
 
     /// Whether this is the truth value true.
-    pub(crate) const fn is_true(&self) -> bool {
+    #[must_use]
+    pub const fn is_true(&self) -> bool {
         matches!(self, Self::Scalar(Scalar::Bool(true)))
     }
 
-    pub(crate) const fn number(&self) -> Option<f64> {
+    /// The number that it is, whole numbers rounded to the nearest; none for another kind.
+    #[must_use]
+    pub const fn number(&self) -> Option<f64> {
         if let Self::Scalar(scalar) = self { scalar.as_f64() } else { None }
     }
 
     /// The order of two values of one kind; `None` across kinds and with null.
-    pub(crate) fn order(&self, other: &Self) -> Option<Ordering> {
+    #[must_use]
+    pub fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
             // A date is its midnight.
             (Self::Scalar(Scalar::Temporal(a)), Self::Scalar(Scalar::Temporal(b))) => {
@@ -223,7 +250,8 @@ impl Cell {
     }
 
     /// A total order for sorting: null is the largest, then kinds among themselves.
-    pub(crate) fn sort(&self, other: &Self) -> Ordering {
+    #[must_use]
+    pub fn sort(&self, other: &Self) -> Ordering {
         match (self.is_null(), other.is_null()) {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Greater,
@@ -245,7 +273,8 @@ impl Cell {
     }
 
     /// A text that is the same for equal values and for no others.
-    pub(crate) fn key(&self) -> String {
+    #[must_use]
+    pub fn key(&self) -> String {
         match self {
             Self::Scalar(scalar) => match scalar {
                 Scalar::Int(v) => format!("n{v}"),
@@ -272,7 +301,8 @@ impl Cell {
     }
 
     /// The value as text.
-    pub(crate) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         match self {
             Self::Scalar(scalar) => match scalar {
                 Scalar::Null => String::new(),
@@ -297,7 +327,8 @@ impl Cell {
     }
 
     /// The value as openCypher writes it.
-    pub(crate) fn notation(&self) -> String {
+    #[must_use]
+    pub fn notation(&self) -> String {
         match self {
             Self::Scalar(Scalar::Null) => "null".to_owned(),
             Self::Scalar(Scalar::Text(text)) => quoted(text),
@@ -312,7 +343,8 @@ impl Cell {
     }
 
     /// The value under a name: of a map, or of a node or an edge. `None` for what has no names.
-    pub(crate) fn field(&self, name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<Self> {
         let fields = match self {
             Self::Scalar(Scalar::Null) => return Some(Self::NULL),
             Self::Map(fields) => fields,
@@ -340,7 +372,7 @@ pub(super) fn plain_name(name: &str) -> String {
 
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    graphlume_expr::quote(text, &mut out);
+    crate::quote::quote(text, &mut out);
     out
 }
 
@@ -355,7 +387,7 @@ fn natural(cell: &Cell) -> Option<u64> {
 ///
 /// # Errors
 /// The query was stopped, or has no memory left.
-pub(crate) fn column(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, QueryError> {
+pub fn column(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, QueryError> {
     cancel.check()?;
     let all = |test: fn(&Cell) -> bool| cells.iter().all(|c| c.is_null() || test(c));
     if all(|_| false) {

@@ -4,8 +4,8 @@ use graphlume_expr::QueryError;
 use graphlume_store::PropertyGraph;
 
 use super::{axes, floats, numbers, placed, with_all};
-use crate::call::Params;
-use crate::scope::Scope;
+use crate::context::CallContext;
+use crate::params::Params;
 
 /// Radius of the earth in metres (WGS 84), and what the page shows instead.
 const EARTH_METRES: f64 = 6_378_137.0;
@@ -14,16 +14,16 @@ const EARTH_SHOWN: f64 = 637.8137;
 /// Web Mercator (Snyder, Map Projections: A Working Manual, USGS 1987) of the columns that
 /// are bound to latitude and longitude, else `latitude` and `longitude`, in degrees.
 /// At the poles and beyond there is no position.
-pub(in crate::call) fn mercator(
+pub(crate) fn mercator(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     let radius = match params.flag("scale_for_graphistry", true)? {
         true => EARTH_SHOWN,
         false => EARTH_METRES,
     };
-    let table = graph.node_table(scope.cancel)?;
+    let table = graph.node_table(context.cancel)?;
     let bound = graph.positions();
     let column = |name: &Option<String>, usual| numbers(&table, name.as_deref().unwrap_or(usual));
     let latitude = column(&bound.latitude, "latitude")?;

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array};
 use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::materialize::take;
 use graphlume_store::materialize::with;
 use graphlume_store::{CallOp, PropertyGraph};
 use serde_json::{Map, Value};
 
 use super::{cells, setting};
-use crate::call::{Params, function, graph::edge_table};
-use crate::scope::Scope;
-use crate::select::take;
+use crate::context::CallContext;
+use crate::graph::edge_table;
+use crate::params::Params;
 
 /// Weights within a community and between two, and how much the layout follows them.
 const SAME: f64 = 2.0;
@@ -22,17 +23,17 @@ const ALGORITHM: &str = "community_multilevel";
 
 /// The columns `weight` and `same_community` of the edges, by a column of the nodes or by communities that are found first.
 /// Edges with an end that the table of nodes has not are left out.
-pub(in crate::call) fn modularity_weighted(
+pub(crate) fn modularity_weighted(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     edge_table(graph)?;
     let (graph, column) = match params.text("community_col")? {
         Some(column) => (graph.clone(), column.to_owned()),
-        None => with_communities(graph, params, scope)?,
+        None => with_communities(graph, params, context)?,
     };
-    let table = graph.node_table(scope.cancel)?;
+    let table = graph.node_table(context.cancel)?;
     // A number for each community, so that edges compare no texts.
     let mut numbers = HashMap::new();
     let communities: Vec<Option<usize>> = cells(&table, &column)?
@@ -42,7 +43,7 @@ pub(in crate::call) fn modularity_weighted(
             (!cell.is_null()).then(|| *numbers.entry(cell.key()).or_insert(next))
         })
         .collect();
-    let frame = graph.frame(scope.cancel)?;
+    let frame = graph.frame(context.cancel)?;
     let edges = edge_table(&graph)?;
     let of_node = |v: u32| graph.node_row(frame, v).and_then(|row| communities.get(row as usize));
     let mut pairs = vec![None; edges.num_rows()];
@@ -53,7 +54,7 @@ pub(in crate::call) fn modularity_weighted(
             pairs[row as usize] = Some(a.is_some() && a == b);
         }
         if p.is_multiple_of(1 << 16) {
-            scope.cancel.check()?;
+            context.cancel.check()?;
         }
     }
     let kept: Vec<u32> =
@@ -76,7 +77,7 @@ pub(in crate::call) fn modularity_weighted(
 fn with_communities(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<(PropertyGraph, String), QueryError> {
     let asked = params.text("community_alg")?;
     let mut more = match params.get("community_params") {
@@ -88,7 +89,7 @@ fn with_communities(
     let name = asked.unwrap_or(ALGORITHM).to_owned();
     more.insert("alg".to_owned(), name.clone().into());
     let call = CallOp { function: "compute_igraph".to_owned(), params: more };
-    let found = function(graph, graph, &call, scope)?;
+    let found = context.call(graph, &call)?;
     match found.nodes().is_some_and(|t| t.column(&name).is_some()) {
         true => Ok((found, name)),
         false => {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_table::Table;
@@ -9,9 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::squarify::{Rect, squarify};
 use super::{cells, ends, floats, numbers, placed, setting, with_all};
-use crate::call::{Params, function};
-use crate::expr::Cell;
-use crate::scope::Scope;
+use crate::context::CallContext;
+use crate::params::Params;
 
 /// Groups are found by this where nothing is said of them.
 const ALGORITHM: &str = "community_infomap";
@@ -29,15 +29,15 @@ const EDGE_OPACITY: f64 = 0.25;
 
 /// A layout of the whole graph, from which each group is brought into its rectangle of a treemap. Groups are a column, or
 /// are found first; the larger ones come first.
-pub(in crate::call) fn group_in_a_box(
+pub(crate) fn group_in_a_box(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
-    let graph = with_nodes(graph, scope)?;
-    let (graph, key) = grouped(&graph, params, scope)?;
-    let (laid, layout) = laid_out(&graph, params, scope)?;
-    let table = laid.node_table(scope.cancel)?;
+    let graph = with_nodes(graph, context)?;
+    let (graph, key) = grouped(&graph, params, context)?;
+    let (laid, layout) = laid_out(&graph, params, context)?;
+    let table = laid.node_table(context.cancel)?;
     let groups = Groups::of(&cells(&table, &key)?);
     if groups.sizes.is_empty() {
         let text = format!("no node has a value of {key:?}, by which it would belong to a group");
@@ -48,7 +48,7 @@ pub(in crate::call) fn group_in_a_box(
     let (order, rects) = groups.rectangles(room);
     let mut of_group = vec![room; groups.sizes.len()];
     order.iter().zip(rects).for_each(|(group, rect)| of_group[*group] = rect);
-    scope.cancel.check()?;
+    context.cancel.check()?;
     let x = groups.within(&numbers(&table, "x")?, |group| (of_group[group].x, of_group[group].w));
     let y = groups.within(&numbers(&table, "y")?, |group| (of_group[group].y, of_group[group].h));
     // The page's ordinate grows upwards.
@@ -64,16 +64,19 @@ pub(in crate::call) fn group_in_a_box(
     colored(&made, params, &key, &groups)
 }
 
-fn with_nodes(graph: &PropertyGraph, scope: Scope<'_>) -> Result<PropertyGraph, QueryError> {
-    crate::call::graph::edge_table(graph)?;
-    graph.replaced(Some(graph.node_table(scope.cancel)?), graph.edges().cloned())
+fn with_nodes(
+    graph: &PropertyGraph,
+    context: CallContext<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    crate::graph::edge_table(graph)?;
+    graph.replaced(Some(graph.node_table(context.cancel)?), graph.edges().cloned())
 }
 
 /// The graph with a column of groups, and its name.
 fn grouped(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<(PropertyGraph, String), QueryError> {
     let has = |name: &str| graph.nodes().is_some_and(|t: &Table| t.column(name).is_some());
     let algorithm = params.text("partition_alg")?;
@@ -95,14 +98,14 @@ fn grouped(
     more.insert("alg".to_owned(), algorithm.unwrap_or(ALGORITHM).into());
     more.insert("out_col".to_owned(), key.into());
     let call = CallOp { function: "compute_igraph".to_owned(), params: more };
-    Ok((function(graph, graph, &call, scope)?, key.to_owned()))
+    Ok((context.call(graph, &call)?, key.to_owned()))
 }
 
 /// The graph laid out as a whole, and the name of the layout.
 fn laid_out(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<(PropertyGraph, String), QueryError> {
     let more = params.get("layout_params").cloned().unwrap_or_else(|| json!({}));
     let (call, name) = match params.text("layout_alg")? {
@@ -113,7 +116,7 @@ fn laid_out(
         if params.get("layout_alg").is_none() { "fa2_layout" } else { "layout_igraph" };
     let Value::Object(map) = call else { return Err(params.missing("layout_alg")) };
     let call = CallOp { function: function_name.to_owned(), params: map };
-    Ok((function(graph, graph, &call, scope)?, name.to_owned()))
+    Ok((context.call(graph, &call)?, name.to_owned()))
 }
 
 /// The rectangle of all groups.

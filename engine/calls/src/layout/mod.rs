@@ -22,18 +22,17 @@ use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_table::Table;
 use serde_json::{Map, Value};
 
-use super::Params;
-use crate::expr::{Cell, Reader};
+use graphlume_expr::cell::{Cell, Reader};
 
-pub(super) use boxes::group_in_a_box;
-pub(super) use circle::circle;
-pub(super) use fa2::fa2;
-pub(super) use graphviz::graphviz;
-pub(super) use mercator::mercator;
-pub(super) use rings::{categorical, continuous};
-pub(super) use time::time_ring;
-pub(super) use tree::tree;
-pub(super) use weights::modularity_weighted;
+pub(crate) use boxes::group_in_a_box;
+pub(crate) use circle::{CIRCLE_PARAMS, circle};
+pub(crate) use fa2::fa2;
+pub(crate) use graphviz::graphviz;
+pub(crate) use mercator::mercator;
+pub(crate) use rings::{categorical, continuous};
+pub(crate) use time::time_ring;
+pub(crate) use tree::tree;
+pub(crate) use weights::modularity_weighted;
 
 /// A column of numbers; NaN becomes null.
 fn floats(values: impl IntoIterator<Item = f64>) -> ArrayRef {
@@ -104,7 +103,10 @@ fn numbers(table: &Table, name: &str) -> Result<Vec<f64>, QueryError> {
 }
 
 /// The cells of a column of the nodes.
-pub(super) fn cells(table: &Table, name: &str) -> Result<Vec<Cell>, QueryError> {
+///
+/// # Errors
+/// [`QueryError`] for a column that is not there, or that has a type that is not read.
+pub fn cells(table: &Table, name: &str) -> Result<Vec<Cell>, QueryError> {
     let column = named(table, name)?;
     let reader = Reader::new(column).ok_or_else(|| {
         let text = format!("the column {name:?} of the nodes has a type that is not read");
@@ -119,29 +121,4 @@ fn ends(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
         None => Some((v, v)),
         Some((low, high)) => Some((f64::min(low, v), f64::max(high, v))),
     })
-}
-
-impl Params<'_> {
-    /// A finite number.
-    fn number(&self, name: &str) -> Result<Option<f64>, QueryError> {
-        let Some(value) = self.get(name) else { return Ok(None) };
-        match value.as_f64().filter(|v| v.is_finite()) {
-            Some(number) => Ok(Some(number)),
-            None => Err(self.wrong(name, "a finite number", value)),
-        }
-    }
-
-    /// Parameters that are functions in the client have no form in a request.
-    fn no_functions(&self, names: &[&str]) -> Result<(), QueryError> {
-        match names.iter().find(|name| self.get(name).is_some()) {
-            None => Ok(()),
-            Some(name) => {
-                let text =
-                    format!("{name:?} of call {:?} is a function of the client", self.function);
-                Err(QueryError::new(ErrorCode::Unsupported, text)
-                    .field(format!("params.{name}"))
-                    .suggest("leave it out, and write the labels with \"axis\" or \"encode_axis\""))
-            }
-        }
-    }
 }

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 
 use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::materialize::take;
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_table::Table;
 use serde_json::{Map, Value, json};
 
-use super::circle::{Around, Bounds, check_order, part, stand};
+use super::circle::{Around, Bounds, CIRCLE_PARAMS, check_order, part, stand};
 use super::{cells, ends, floats, numbers, placed, with_all};
-use crate::call::{CALLS, Params, function, graph::edge_table};
-use crate::scope::Scope;
-use crate::select::take;
+use crate::context::CallContext;
+use crate::graph::edge_table;
+use crate::params::Params;
 
 /// Edges that are looked at between two looks at the cancel token.
 const EDGES_PER_CHECK: u32 = 1 << 16;
@@ -20,10 +21,10 @@ const EDGES_PER_CHECK: u32 = 1 << 16;
 /// The columns `x` and `y`, in place of those that are there: first the nodes with an edge to another node, then the others
 /// in the order of their ids, on a circle around the former, or on a circle for each part of the nodes around its nodes with
 /// edges. A loop is no edge to another node, and moves nothing.
-pub(in crate::call) fn fa2(
+pub(crate) fn fa2(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     refused(params)?;
     let own = Map::new();
@@ -41,25 +42,26 @@ pub(in crate::call) fn fa2(
             .suggest(format!("its parameters: {}", known.join(", "))));
     }
     let edges = edge_table(graph)?;
-    let nodes = unplaced(&graph.node_table(scope.cancel)?)?;
+    let nodes = unplaced(&graph.node_table(context.cancel)?)?;
     let graph = graph.replaced(Some(nodes), Some(edges.clone()))?;
-    let found = Split::of(&graph, scope)?;
-    let table = graph.node_table(scope.cancel)?;
+    let found = Split::of(&graph, context)?;
+    let table = graph.node_table(context.cancel)?;
     let joined = take(&table, found.joined.clone())?;
-    let (x, y) = found.laid_out(&graph, &joined, params, scope)?;
+    let (x, y) = found.laid_out(&graph, &joined, params, context)?;
     let laid = with_all(&joined, vec![("x", floats(x)), ("y", floats(y))])?;
     let nodes = match found.alone.is_empty() {
         true => laid,
-        false => with_circle(&graph, &laid, &take(&table, found.alone)?, (params, &circle), scope)?,
+        false => {
+            with_circle(&graph, &laid, &take(&table, found.alone)?, (params, &circle), context)?
+        }
     };
     placed(&graph, nodes, ("x", "y"), 0.into())
 }
 
 /// The parameters of `circle_layout` that `circle_layout_params` may have: all but the box, which is that of the layout.
 fn circle_params() -> Vec<&'static str> {
-    let circle = CALLS.iter().find(|call| call.name == "circle_layout");
-    let all = circle.map(|call| call.optional).unwrap_or_default();
-    all.iter().copied().filter(|name| *name != "bounding_box").collect()
+    let all = CIRCLE_PARAMS.iter();
+    all.copied().filter(|name| *name != "bounding_box").collect()
 }
 
 /// Refuses what the client's own call does not take either.
@@ -94,13 +96,13 @@ struct Split {
 }
 
 impl Split {
-    fn of(graph: &PropertyGraph, scope: Scope<'_>) -> Result<Self, QueryError> {
-        let topology = graph.topology(scope.cancel)?;
+    fn of(graph: &PropertyGraph, context: CallContext<'_>) -> Result<Self, QueryError> {
+        let topology = graph.topology(context.cancel)?;
         let mut has = vec![false; topology.num_nodes() as usize];
         let mut edges = Vec::new();
         for position in 0..topology.num_edges() {
             if position.is_multiple_of(EDGES_PER_CHECK) {
-                scope.cancel.check()?;
+                context.cancel.check()?;
             }
             let (source, destination, row) = topology.edge(position);
             if source != destination {
@@ -110,8 +112,8 @@ impl Split {
             }
         }
         edges.sort_unstable();
-        let row_nodes = graph.row_nodes(scope.cancel)?;
-        let rows = graph.node_table(scope.cancel)?.num_rows() as u32;
+        let row_nodes = graph.row_nodes(context.cancel)?;
+        let rows = graph.node_table(context.cancel)?.num_rows() as u32;
         let node = |row: u32| row_nodes.map_or(row, |nodes| nodes[row as usize]);
         let (joined, alone) =
             (0..rows).partition(|row| has.get(node(*row) as usize).copied().unwrap_or(false));
@@ -124,7 +126,7 @@ impl Split {
         graph: &PropertyGraph,
         joined: &Table,
         params: &Params<'_>,
-        scope: Scope<'_>,
+        context: CallContext<'_>,
     ) -> Result<(Vec<f64>, Vec<f64>), QueryError> {
         let given = match params.get("fa2_params") {
             None => json!({"max_iter": 1000, "outbound_attraction_distribution": false,
@@ -141,7 +143,7 @@ impl Split {
             true => graph.clone(),
             false => graph.replaced(Some(joined.clone()), Some(take(all, self.edges.clone())?))?,
         };
-        let laid = function(&part, &part, &call, scope)?.node_table(scope.cancel)?;
+        let laid = context.call(&part, &call)?.node_table(context.cancel)?;
         Ok((numbers(&laid, "x")?, numbers(&laid, "y")?))
     }
 }
@@ -152,7 +154,7 @@ fn with_circle(
     laid: &Table,
     alone: &Table,
     (params, circle): (&Params<'_>, &Params<'_>),
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<Table, QueryError> {
     check_order(circle)?;
     let by = part(alone, circle)?;
@@ -171,7 +173,7 @@ fn with_circle(
                 .suggest(instead));
         }
     };
-    let (order, points) = stand(alone, graph.node_column(), by.as_deref(), &around, scope)?;
+    let (order, points) = stand(alone, graph.node_column(), by.as_deref(), &around, context)?;
     let alone = take(alone, order)?;
     let axis = |a: usize| floats(points.iter().map(|p| p[a]));
     let mut alone = with_all(&alone, vec![("x", axis(0)), ("y", axis(1))])?;

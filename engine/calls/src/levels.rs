@@ -9,28 +9,28 @@ use graphlume_store::PropertyGraph;
 use graphlume_store::materialize::with;
 use graphlume_types::CancelToken;
 
-use super::Params;
-use crate::scope::Scope;
+use crate::context::CallContext;
+use crate::params::Params;
 
 /// Numbers the nodes by level: those without incoming edges are at 0, and each level is taken away before
 /// the next is read. Where only cycles are left, the node of the most edges, the first of several, is a
 /// level of its own.
-pub(super) fn run(
+pub(crate) fn run(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     let name = params.text("level_col")?.unwrap_or("level");
     let cycles = params.flag("allow_cycles", true)?;
     let loops = !params.flag("remove_self_loops", true)?;
     params.flag("warn_cycles", true)?;
-    super::graph::edge_table(graph)?;
-    let table = graph.node_table(scope.cancel)?;
-    let row_nodes = graph.row_nodes(scope.cancel)?;
+    crate::graph::edge_table(graph)?;
+    let table = graph.node_table(context.cancel)?;
+    let row_nodes = graph.row_nodes(context.cancel)?;
     let node = |row: usize| row_nodes.map_or(row as u32, |nodes| nodes[row]);
-    let topology = graphlume_algo::distinct_edges(&graph.frame(scope.cancel)?.topology);
-    let listed = graph.existing(scope.cancel)?;
-    let levels = levels(&topology, |v| listed.contains(v), cycles, loops, scope.cancel)?;
+    let topology = graphlume_algo::distinct_edges(&graph.frame(context.cancel)?.topology);
+    let listed = graph.existing(context.cancel)?;
+    let levels = levels(&topology, |v| listed.contains(v), cycles, loops, context.cancel)?;
     let cells = (0..table.num_rows()).map(|row| levels.get(node(row) as usize).copied().flatten());
     let column: ArrayRef = Arc::new(cells.collect::<Int64Array>());
     graph.replaced(Some(with(&table, name, column)?), graph.edges().cloned())

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_table::Table;
 use serde_json::{Map, Value, json};
 
 use super::{cells, ends, floats, is_number, numbers, placed, setting, with_all};
-use crate::call::Params;
-use crate::expr::Cell;
-use crate::scope::Scope;
+use crate::context::CallContext;
+use crate::params::Params;
 
 /// Radii of the first and the last ring.
 const MIN_R: f64 = 100.0;
@@ -29,14 +29,14 @@ pub(super) struct Ring {
 }
 
 /// The radii of the first and the last ring.
-pub(super) fn radii(params: &Params<'_>) -> Result<(f64, f64), QueryError> {
+pub(crate) fn radii(params: &Params<'_>) -> Result<(f64, f64), QueryError> {
     let low = params.number("min_r")?.unwrap_or(MIN_R);
     Ok((low, params.number("max_r")?.unwrap_or(MAX_R)))
 }
 
 /// Nodes at radii, their columns `x`, `y` and `r`, and rings behind them. The angle of a node is the number of its row in
 /// radians, as in the client: neighbours in the table stand apart. A node without a radius has no position.
-pub(super) fn on_rings(
+pub(crate) fn on_rings(
     graph: &PropertyGraph,
     table: &Table,
     radii: &[f64],
@@ -61,7 +61,7 @@ pub(super) fn on_rings(
 }
 
 /// The milliseconds that the page lays out for.
-pub(super) fn play_ms(params: &Params<'_>, default: u64) -> Result<Value, QueryError> {
+pub(crate) fn play_ms(params: &Params<'_>, default: u64) -> Result<Value, QueryError> {
     match params.get("play_ms") {
         None => Ok(default.into()),
         Some(_) => params.count("play_ms").map(|ms| (ms as u64).into()),
@@ -69,13 +69,13 @@ pub(super) fn play_ms(params: &Params<'_>, default: u64) -> Result<Value, QueryE
 }
 
 /// Rings of a column of numbers, from the least in the middle to the greatest at the rim.
-pub(in crate::call) fn continuous(
+pub(crate) fn continuous(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     params.no_functions(&["format_axis", "format_labels"])?;
-    let table = graph.node_table(scope.cancel)?;
+    let table = graph.node_table(context.cancel)?;
     let column = match params.text("ring_col")? {
         Some(name) => name.to_owned(),
         None => first_numbers(&table)?,
@@ -199,16 +199,16 @@ fn axis(
 }
 
 /// A ring for each value of a column.
-pub(in crate::call) fn categorical(
+pub(crate) fn categorical(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     params.no_functions(&["format_axis", "format_labels"])?;
     let column = params.text("ring_col")?.ok_or_else(|| params.missing("ring_col"))?;
-    let table = graph.node_table(scope.cancel)?;
+    let table = graph.node_table(context.cancel)?;
     let values = cells(&table, column)?;
-    scope.cancel.check()?;
+    context.cancel.check()?;
     let keys: Vec<String> = values.iter().map(Cell::key).collect();
     let mut seen = HashSet::new();
     let found: Vec<&Cell> = values

@@ -4,7 +4,7 @@ use graphlume_algo::layout::umap::{Metric, Options, Start};
 use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
 use serde_json::{Map, Value};
 
-use crate::call::Params;
+use crate::params::Params;
 
 /// A number that the call takes, by itself or in `umap_kwargs`.
 struct Number {
@@ -77,7 +77,7 @@ const STARTS: &[(&str, Start)] =
     &[("spectral", Start::Spectral), ("pca", Start::Pca), ("random", Start::Random)];
 
 /// How the table is laid out.
-pub(super) fn read(params: &Params<'_>) -> Result<Options, QueryError> {
+pub(crate) fn read(params: &Params<'_>) -> Result<Options, QueryError> {
     let none = Map::new();
     let more = match params.get("umap_kwargs") {
         None => &none,

@@ -6,19 +6,20 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, UInt32Array};
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::materialize::table_of;
+use graphlume_store::materialize::take;
 use graphlume_store::{Bindings, CallOp, PropertyGraph};
 use graphlume_table::Table;
 use serde_json::{Map, Value, json};
 
 use super::layers::Layers;
 use super::{axes, cells, ends, floats, numbers, placed, with_all};
-use crate::call::graph::{edge_table, named};
-use crate::call::{Params, function, levels};
-use crate::expr::Cell;
-use crate::scope::Scope;
-use crate::select::take;
+use crate::context::CallContext;
+use crate::graph::{edge_table, named};
+use crate::levels;
+use crate::params::Params;
 
 /// Edges that are looked at between two looks at the cancel token.
 const EDGES_PER_CHECK: u32 = 1 << 16;
@@ -27,20 +28,20 @@ const EDGES_PER_CHECK: u32 = 1 << 16;
 /// the root; all lie on the unit square times the width along a level, and levels are `height` apart. The order along a level
 /// has few crossings (Sugiyama, Tagawa and Toda 1981), and nodes stand over the middle of those below them (Brandes and Köpf
 /// 2002). A node that has no level under a root stands in the corner.
-pub(in crate::call) fn tree(
+pub(crate) fn tree(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     edge_table(graph)?;
     let (width, height) = (params.number("width")?, params.number("height")?);
     let turn = params.number("rotate")?;
-    let graph = graph.replaced(Some(graph.node_table(scope.cancel)?), graph.edges().cloned())?;
-    let table = graph.node_table(scope.cancel)?;
+    let graph = graph.replaced(Some(graph.node_table(context.cancel)?), graph.edges().cloned())?;
+    let table = graph.node_table(context.cancel)?;
     let level = params.text("level_col")?.unwrap_or("level");
-    let by_node = layers(&graph, params, scope)?;
-    let across = across(&graph, &by_node, scope)?;
-    let row_nodes = graph.row_nodes(scope.cancel)?;
+    let by_node = layers(&graph, params, context)?;
+    let across = across(&graph, &by_node, context)?;
+    let row_nodes = graph.row_nodes(context.cancel)?;
     let node = |row: usize| row_nodes.map_or(row, |nodes| nodes[row] as usize);
     let rows = || (0..table.num_rows()).map(node);
     let layers: Vec<Option<i64>> = rows().map(|v| by_node.get(v).copied().flatten()).collect();
@@ -72,17 +73,17 @@ pub(in crate::call) fn tree(
 fn layers(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<Vec<Option<i64>>, QueryError> {
     if !params.flag("allow_cycles", true)? {
         // Whether there are cycles is asked of the levels by degree, to which a loop is one.
-        by_degree(graph, false, scope)?;
+        by_degree(graph, false, context)?;
     }
-    let topology = graph.topology(scope.cancel)?;
-    let found = Layers::of(topology, scope.cancel)?;
+    let topology = graph.topology(context.cancel)?;
+    let found = Layers::of(topology, context.cancel)?;
     let roots = match params.get("root") {
         None => found.without_parents(),
-        Some(value) => match named(graph, params, "root", scope)?.to_vec().as_slice() {
+        Some(value) => match named(graph, params, "root", context)?.to_vec().as_slice() {
             [root] if *root < topology.num_nodes() => vec![*root],
             _ => {
                 let text = "\"root\" of call \"tree_layout\" is no node of the graph";
@@ -97,7 +98,7 @@ fn layers(
     // Where cycles hide parts from the roots, degrees say where these begin.
     match params.get("root").is_some() || levels.iter().all(Option::is_some) {
         true => Ok(levels),
-        false => by_degree(graph, true, scope),
+        false => by_degree(graph, true, context),
     }
 }
 
@@ -105,14 +106,14 @@ fn layers(
 fn by_degree(
     graph: &PropertyGraph,
     cycles: bool,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<Vec<Option<i64>>, QueryError> {
     let map = object(json!({"allow_cycles": cycles, "remove_self_loops": cycles}));
     let params = Params { function: "get_topological_levels", map: &map };
-    let table = levels::run(graph, &params, scope)?.node_table(scope.cancel)?;
+    let table = levels::run(graph, &params, context)?.node_table(context.cancel)?;
     let column = table.column("level").and_then(|c| c.as_primitive_opt::<Int64Type>().cloned());
-    let row_nodes = graph.row_nodes(scope.cancel)?;
-    let mut levels = vec![None; graph.topology(scope.cancel)?.num_nodes() as usize];
+    let row_nodes = graph.row_nodes(context.cancel)?;
+    let mut levels = vec![None; graph.topology(context.cancel)?.num_nodes() as usize];
     for (row, level) in column.iter().flatten().enumerate() {
         let node = row_nodes.map_or(row, |nodes| nodes[row] as usize);
         if let Some(of_node) = levels.get_mut(node) {
@@ -126,9 +127,9 @@ fn by_degree(
 fn across(
     graph: &PropertyGraph,
     layers: &[Option<i64>],
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<Vec<f64>, QueryError> {
-    let topology = graph.topology(scope.cancel)?;
+    let topology = graph.topology(context.cancel)?;
     // The nodes by the place that they have among those with a level.
     let mut places = vec![u32::MAX; layers.len()];
     let mut kept = 0;
@@ -139,7 +140,7 @@ fn across(
     let (mut src, mut dst) = (Vec::new(), Vec::new());
     for position in 0..topology.num_edges() {
         if position.is_multiple_of(EDGES_PER_CHECK) {
-            scope.cancel.check()?;
+            context.cancel.check()?;
         }
         let (a, b, _) = topology.edge(position);
         let ends = (places[a as usize], places[b as usize]);
@@ -161,7 +162,7 @@ fn across(
     let values: Vec<i64> = layers.iter().flatten().copied().collect();
     let map = object(json!({"layout": "sugiyama", "params": {"layers": values}}));
     let call = CallOp { function: "layout_igraph".to_owned(), params: map };
-    let laid = numbers(&function(&part, &part, &call, scope)?.node_table(scope.cancel)?, "x")?;
+    let laid = numbers(&context.call(&part, &call)?.node_table(context.cancel)?, "x")?;
     Ok(places.iter().map(|p| laid.get(*p as usize).copied().unwrap_or(f64::NAN)).collect())
 }
 

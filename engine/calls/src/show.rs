@@ -1,17 +1,18 @@
 //! How a graph is shown: calls that choose columns, colours, sizes and texts, and what clients are told
 //! of them beside the tables.
 
-use serde_json::{Map, Value, json};
-
-use super::Params;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::{CallOp, PropertyGraph};
+use serde_json::{Map, Value, json};
+
+use crate::context::CallContext;
+use crate::params::Params;
 
 /// Remembers a call after a look at its parameters.
-pub(super) fn noted(
+pub(crate) fn noted(
     graph: &PropertyGraph,
-    call: &CallOp,
     params: &Params<'_>,
+    _: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     if let Some((of, _)) = feature(params.function) {
         let column = params.text("column")?.unwrap_or_default();
@@ -26,7 +27,8 @@ pub(super) fn noted(
     } else {
         params.text(params.function)?;
     }
-    Ok(graph.noted(call))
+    let function = params.function.to_owned();
+    Ok(graph.noted(&CallOp { function, params: params.map.clone() }))
 }
 
 /// What is shown, and by what: `("point", "color")` for `encode_point_color`.

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 
+use graphlume_expr::cell::Cell;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::PropertyGraph;
 use graphlume_store::materialize::columns;
+use graphlume_store::materialize::take;
 use graphlume_table::Table;
 use serde_json::{Map, Value};
 
 use super::{cells, ends, floats, numbers, placed, with_all};
-use crate::call::{Params, graph::get_degrees};
-use crate::expr::Cell;
-use crate::scope::Scope;
-use crate::select::take;
+use crate::context::CallContext;
+use crate::graph::get_degrees;
+use crate::params::Params;
 
 /// A circle's radius as a part of half the diagonal of its box.
 const RADIUS: f64 = 1.05;
@@ -29,19 +30,33 @@ pub(super) enum Around {
     Parts(HashMap<String, Bounds>),
 }
 
+/// The parameters of `circle_layout`.
+pub(crate) const CIRCLE_PARAMS: &[&str] = &[
+    "bounding_box",
+    "ring_spacing",
+    "point_spacing",
+    "partition_by",
+    "sort_by",
+    "ascending",
+    "na_position",
+    "ignore_index",
+    "engine",
+];
+
 /// One circle around a box, or one for each part of the nodes around a box of its own. Each has its nodes in the order of
 /// their ids, at equal angles. What the parameters say of sorting and spacing makes no difference, as in the client.
-pub(in crate::call) fn circle(
+pub(crate) fn circle(
     graph: &PropertyGraph,
     params: &Params<'_>,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<PropertyGraph, QueryError> {
     check_order(params)?;
     let mut graph = graph.clone();
     if params.get("sort_by").is_none() && graph.edges().is_some() {
-        graph = get_degrees(&graph, &Params { function: "get_degrees", map: &Map::new() }, scope)?;
+        graph =
+            get_degrees(&graph, &Params { function: "get_degrees", map: &Map::new() }, context)?;
     }
-    let table = graph.node_table(scope.cancel)?;
+    let table = graph.node_table(context.cancel)?;
     if table.num_rows() == 0 {
         return Ok(graph);
     }
@@ -51,7 +66,7 @@ pub(in crate::call) fn circle(
         (Some(column), Some(_)) => Around::Parts(boxes(column, params)?),
         (Some(_), None) => return Err(params.missing("bounding_box")),
     };
-    let (order, points) = stand(&table, graph.node_column(), part.as_deref(), &around, scope)?;
+    let (order, points) = stand(&table, graph.node_column(), part.as_deref(), &around, context)?;
     let nodes = take(&table, order)?;
     let column = |c: usize| floats(points.iter().map(|p| p[c]));
     placed(
@@ -63,7 +78,7 @@ pub(in crate::call) fn circle(
 }
 
 /// Checks what says how to sort and to space, which makes no difference.
-pub(super) fn check_order(params: &Params<'_>) -> Result<(), QueryError> {
+pub(crate) fn check_order(params: &Params<'_>) -> Result<(), QueryError> {
     for name in ["ring_spacing", "point_spacing"] {
         params.number(name)?;
     }
@@ -73,7 +88,7 @@ pub(super) fn check_order(params: &Params<'_>) -> Result<(), QueryError> {
 }
 
 /// The column that `partition_by` names; `sort_by` names columns that are there.
-pub(super) fn part(table: &Table, params: &Params<'_>) -> Result<Option<String>, QueryError> {
+pub(crate) fn part(table: &Table, params: &Params<'_>) -> Result<Option<String>, QueryError> {
     check_columns(table, params, "sort_by")?;
     let mut names = check_columns(table, params, "partition_by")?;
     if names.len() > 1 {
@@ -86,12 +101,12 @@ pub(super) fn part(table: &Table, params: &Params<'_>) -> Result<Option<String>,
 ///
 /// # Errors
 /// Nodes without a part where there are parts; a cancelled query.
-pub(super) fn stand(
+pub(crate) fn stand(
     table: &Table,
     node: &str,
     part: Option<&str>,
     around: &Around,
-    scope: Scope<'_>,
+    context: CallContext<'_>,
 ) -> Result<(Vec<u32>, Vec<[f64; 2]>), QueryError> {
     let ids = cells(table, node)?;
     let keys = match part {
@@ -104,7 +119,7 @@ pub(super) fn stand(
         let ((p, a), (q, b)) = (at(*a), at(*b));
         p.sort(q).then_with(|| a.sort(b))
     });
-    scope.cancel.check()?;
+    context.cancel.check()?;
     let named: Vec<String> = order.iter().map(|row| keys[*row as usize].key()).collect();
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     named.iter().for_each(|key| *sizes.entry(key).or_default() += 1);
