@@ -3,8 +3,7 @@
 use crossbeam::channel::{Receiver, Sender, TrySendError, bounded};
 use graphlume_types::{CancelToken, limits};
 
-use crate::command::CommandPriority;
-use crate::commands::Command;
+use crate::command::{Command, CommandPriority};
 use crate::error::EngineError;
 
 impl CommandPriority {
@@ -28,7 +27,7 @@ impl CommandPriority {
 
 /// A command on its way, with what tells the engine that its answer is not wanted any more.
 pub(crate) struct QueuedCommand {
-    pub(crate) command: Command,
+    pub(crate) command: Box<dyn Command>,
     pub(crate) cancel: CancelToken,
 }
 

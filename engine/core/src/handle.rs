@@ -7,24 +7,18 @@ mod picture;
 use std::future::Future;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use futures_channel::oneshot;
 use graphlume_expr::QueryError;
-use graphlume_scene::SearchHit;
-use graphlume_types::{Budget, CancelReason, CancelToken, DatasetId, MemoryConsumer, SessionId};
-use serde_json::Value;
+use graphlume_types::{Budget, DatasetId, MemoryConsumer, SessionId};
 
+use crate::caller::{Caller, SessionReads};
 use crate::cmd;
 use crate::cmd::info::SessionInfo;
 use crate::cmd::query::{QueryRequest, QueryResult};
-use crate::command::Apply;
-use crate::command_queue::{CommandSender, QueuedCommand};
-use crate::commands::Command;
+use crate::command_queue::CommandSender;
 use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::health::EngineHealth;
 use crate::layout_settings::LayoutSettings;
-use crate::reply::Reply;
 use crate::residency::QueryMemory;
 use crate::session::collection_set::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
@@ -39,8 +33,7 @@ use crate::target::Target;
 /// cancels the call. A call is refused at once when too many wait already.
 #[derive(Clone)]
 pub struct EngineHandle {
-    commands: CommandSender,
-    ctx: Arc<EngineContext>,
+    pub(crate) caller: Caller,
     memory: QueryMemory,
 }
 
@@ -50,105 +43,31 @@ impl std::fmt::Debug for EngineHandle {
     }
 }
 
-/// Cancels the call unless it has been answered.
-struct CancelOnDrop(Option<CancelToken>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        if let Some(token) = self.0.take() {
-            token.cancel(CancelReason::ClientGone);
-        }
-    }
-}
-
 impl EngineHandle {
     pub(crate) const fn new(
         commands: CommandSender,
         ctx: Arc<EngineContext>,
         memory: QueryMemory,
     ) -> Self {
-        Self { commands, ctx, memory }
+        Self { caller: Caller { commands, ctx }, memory }
     }
 
     /// Whether anything of the engine is still there: its last threads end in their own time.
     #[cfg(test)]
     pub(crate) fn remains(&self) -> std::sync::Weak<EngineContext> {
-        Arc::downgrade(&self.ctx)
-    }
-
-    /// A command on its way, with its cancellation and the future of its answer.
-    fn queued<C>(
-        &self,
-        payload: C,
-    ) -> (QueuedCommand, CancelToken, oneshot::Receiver<Result<C::Answer, EngineError>>)
-    where
-        C: Apply,
-        Command: From<(C, Reply<C::Answer>)>,
-    {
-        let (reply, answer) = Reply::channel();
-        let cancel = CancelToken::with_deadline(self.ctx.now() + self.ctx.config.call_time);
-        let command = Command::from((payload, reply));
-        (QueuedCommand { command, cancel: cancel.clone() }, cancel, answer)
-    }
-
-    /// Sends a command at once and gives the future of its answer.
-    pub(crate) fn call<C>(
-        &self,
-        payload: C,
-    ) -> impl Future<Output = Result<C::Answer, EngineError>> + Send + 'static
-    where
-        C: Apply,
-        Command: From<(C, Reply<C::Answer>)>,
-    {
-        let (queued, cancel, answer) = self.queued(payload);
-        let sent = self.commands.send(C::PRIORITY, queued);
-        async move {
-            sent?;
-            let mut guard = CancelOnDrop(Some(cancel));
-            let answer = answer.await.unwrap_or(Err(EngineError::Stopped));
-            guard.0 = None;
-            answer
-        }
-    }
-
-    /// The same with control priority, and blocks until there is room for the command.
-    pub(crate) fn call_waiting<C>(
-        &self,
-        payload: C,
-    ) -> impl Future<Output = Result<C::Answer, EngineError>> + Send + 'static
-    where
-        C: Apply,
-        Command: From<(C, Reply<C::Answer>)>,
-    {
-        let (queued, _, answer) = self.queued(payload);
-        let sent = self.commands.send_waiting(queued);
-        async move {
-            sent?;
-            answer.await.unwrap_or(Err(EngineError::Stopped))
-        }
-    }
-
-    /// Sends a command whose answer is not needed; a full queue drops it.
-    fn tell<C>(&self, payload: C)
-    where
-        C: Apply,
-        Command: From<(C, Reply<C::Answer>)>,
-    {
-        let command = Command::from((payload, Reply::nobody()));
-        let _ =
-            self.commands.send(C::PRIORITY, QueuedCommand { command, cancel: CancelToken::new() });
+        Arc::downgrade(&self.caller.ctx)
     }
 
     /// Bytes that one query may take of the memory.
     #[must_use]
     pub fn query_memory_max(&self) -> u64 {
-        self.ctx.query_memory_max()
+        self.caller.ctx.query_memory_max()
     }
 
     /// The memory of `--memory`, for what others hold in it.
     #[must_use]
     pub fn memory_budget(&self) -> Budget {
-        self.ctx.budget.clone()
+        self.caller.ctx.budget.clone()
     }
 
     /// Memory for an answer that is not a query's: lists of files and datasets take it. It counts against the budget of
@@ -161,7 +80,7 @@ impl EngineHandle {
     /// How long an algorithm that a dataset names may take.
     #[must_use]
     pub fn job_time(&self) -> std::time::Duration {
-        self.ctx.config.job_time
+        self.caller.ctx.config.job_time
     }
 
     /// Makes sure that the session exists; a new one starts loading its dataset in the background and
@@ -226,7 +145,7 @@ impl EngineHandle {
         dataset: DatasetId,
         settings: LayoutSettings,
     ) -> Result<(), EngineError> {
-        self.call(cmd::open::Open { session, dataset, settings }).await
+        self.caller.call(cmd::open::Open { session, dataset, settings }).await
     }
 
     /// Ends the session; its viewers are told.
@@ -234,7 +153,7 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::SessionNotFound`].
     pub async fn close(&self, session: SessionId) -> Result<(), EngineError> {
-        self.call(cmd::close::Close { session }).await
+        self.caller.call(cmd::close::Close { session }).await
     }
 
     /// Attaches a viewer. The first one starts the layout; the graph is loaded if it is not.
@@ -242,8 +161,8 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::SessionNotFound`]; [`EngineError::Busy`] past the limit of viewers.
     pub async fn attach(&self, target: impl Into<Target>) -> Result<Viewer, EngineError> {
-        let presence = self.call(cmd::attach::Attach { target: target.into() }).await?;
-        Ok(Viewer::new(presence, self.ctx.clone()))
+        let presence = self.caller.call(cmd::attach::Attach { target: target.into() }).await?;
+        Ok(Viewer::new(presence, self.caller.ctx.clone()))
     }
 
     /// Changes how the layout runs and answers the new state.
@@ -256,7 +175,13 @@ impl EngineHandle {
         target: impl Into<Target>,
         control: Control,
     ) -> Result<Arc<SessionState>, EngineError> {
-        self.call(cmd::control::ControlSession { target: target.into(), control }).await
+        self.caller.call(cmd::control::ControlSession { target: target.into(), control }).await
+    }
+
+    /// What may be read of a session and its graph.
+    #[must_use]
+    pub fn reads(&self, target: impl Into<Target>) -> SessionReads {
+        SessionReads { caller: self.caller.clone(), target: target.into() }
     }
 
     /// What the session shows and does.
@@ -264,7 +189,7 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::SessionNotFound`].
     pub async fn info(&self, session: SessionId) -> Result<SessionInfo, EngineError> {
-        self.call(cmd::info::Info { session }).await
+        self.caller.call(cmd::info::Info { session }).await
     }
 
     /// Waits until the graph of the session is there, its load has failed or the session has ended. It asks for nothing to
@@ -273,7 +198,7 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::SessionNotFound`].
     pub async fn load_ended(&self, session: SessionId) -> Result<(), EngineError> {
-        let broadcast = self.call(cmd::follow::Follow { session }).await?;
+        let broadcast = self.caller.call(cmd::follow::Follow { session }).await?;
         loop {
             let changed = broadcast.listen();
             if broadcast.has_ended_loading() {
@@ -281,57 +206,6 @@ impl EngineHandle {
             }
             changed.await;
         }
-    }
-
-    /// The hover card of a node: `{title, id, degree, degree_in, degree_out, properties}`.
-    ///
-    /// # Errors
-    /// [`EngineError::Index`]; what loading the graph may answer.
-    pub async fn node_card(
-        &self,
-        target: impl Into<Target>,
-        index: u32,
-    ) -> Result<Value, EngineError> {
-        self.call(cmd::cards::NodeCard { target: target.into(), index }).await
-    }
-
-    /// What nodes, and edges by their drawn index, are called in the picture, in the order asked; empty for one that is
-    /// not there.
-    ///
-    /// # Errors
-    /// What loading the graph may answer.
-    pub async fn names(
-        &self,
-        target: impl Into<Target>,
-        nodes: Vec<u32>,
-        edges: Vec<u32>,
-    ) -> Result<[Vec<String>; 2], EngineError> {
-        self.call(cmd::cards::Names { target: target.into(), nodes, edges }).await
-    }
-
-    /// The hover card of an edge, by its drawn index.
-    ///
-    /// # Errors
-    /// [`EngineError::Index`]; what loading the graph may answer.
-    pub async fn edge_card(
-        &self,
-        target: impl Into<Target>,
-        drawn: u32,
-    ) -> Result<Value, EngineError> {
-        self.call(cmd::cards::EdgeCard { target: target.into(), drawn }).await
-    }
-
-    /// Nodes whose label or id contains `text`, the best matches first.
-    ///
-    /// # Errors
-    /// What loading the graph may answer.
-    pub async fn search(
-        &self,
-        target: impl Into<Target>,
-        text: String,
-        limit: usize,
-    ) -> Result<Vec<SearchHit>, EngineError> {
-        self.call(cmd::search::Search { target: target.into(), text, limit }).await
     }
 
     /// Asks the graph of a dataset, which is loaded first if it is not resident. What is wrong with the
@@ -344,7 +218,7 @@ impl EngineHandle {
         dataset: DatasetId,
         request: QueryRequest,
     ) -> Result<Result<QueryResult, QueryError>, EngineError> {
-        self.call(cmd::query::QueryGraph { dataset, request }).await
+        self.caller.call(cmd::query::QueryGraph { dataset, request }).await
     }
 
     /// Finds what a collection of a session would hold. What is wrong with the query itself is the inner
@@ -357,7 +231,7 @@ impl EngineHandle {
         target: impl Into<Target>,
         rule: Arc<CollectionRule>,
     ) -> Result<Result<CollectionMembers, QueryError>, EngineError> {
-        self.call(cmd::collections::EvaluateCollection { target: target.into(), rule }).await
+        self.caller.call(cmd::collections::EvaluateCollection { target: target.into(), rule }).await
     }
 
     /// Gives a session its collections; `members` holds those that [`Self::evaluate_collection`] has just evaluated.
@@ -373,49 +247,7 @@ impl EngineHandle {
         set: Arc<CollectionSet>,
         members: Vec<(String, CollectionMembers)>,
     ) -> impl Future<Output = Result<Arc<CollectionsView>, EngineError>> + Send + 'static {
-        self.call(cmd::collections::SetCollections { target: target.into(), set, members })
-    }
-
-    /// The edges of `epoch` as pairs of little-endian `u32` source and destination indices in drawn
-    /// order. The bytes are shared by all callers: take a range with [`Bytes::slice`].
-    ///
-    /// # Errors
-    /// [`EngineError::Epoch`] when another element set is shown.
-    pub async fn edges(&self, target: impl Into<Target>, epoch: u32) -> Result<Bytes, EngineError> {
-        self.call(cmd::edges::Edges { target: target.into(), epoch }).await
-    }
-
-    /// The groups of the nodes of `epoch` for the view from afar, as one frame. The first call looks for communities,
-    /// which may take a minute.
-    ///
-    /// # Errors
-    /// [`EngineError::Epoch`]; [`EngineError::Cancelled`] when none were found in time.
-    pub async fn groups(
-        &self,
-        target: impl Into<Target>,
-        epoch: u32,
-    ) -> Result<Bytes, EngineError> {
-        self.call(cmd::groups::Groups { target: target.into(), epoch }).await
-    }
-
-    /// The third coordinate of the nodes of `epoch` as one frame.
-    ///
-    /// # Errors
-    /// [`EngineError::Epoch`]; [`EngineError::NoDepth`] where no node has one.
-    pub async fn depth(&self, target: impl Into<Target>, epoch: u32) -> Result<Bytes, EngineError> {
-        self.call(cmd::depth::Depth { target: target.into(), epoch }).await
-    }
-
-    /// The present positions as one exact frame of 32-bit floats.
-    ///
-    /// # Errors
-    /// [`EngineError::Epoch`]; [`EngineError::NotLoaded`] before the first positions.
-    pub async fn positions(
-        &self,
-        target: impl Into<Target>,
-        epoch: u32,
-    ) -> Result<Bytes, EngineError> {
-        self.call(cmd::positions::Positions { target: target.into(), epoch }).await
+        self.caller.call(cmd::collections::SetCollections { target: target.into(), set, members })
     }
 
     /// What was subtracted from the coordinates of the data: a position and this is a place of the data.
@@ -423,7 +255,7 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::NotLoaded`] before the first positions.
     pub async fn origin(&self, target: impl Into<Target>) -> Result<[f64; 2], EngineError> {
-        self.call(cmd::origin::Origin { target: target.into() }).await
+        self.caller.call(cmd::origin::Origin { target: target.into() }).await
     }
 
     /// Starts loading the dataset unless it is resident; tries again at once when it waited for data
@@ -432,7 +264,7 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Busy`] when too many datasets wait for a loader.
     pub async fn preload(&self, dataset: DatasetId) -> Result<(), EngineError> {
-        self.call(cmd::preload::Preload { dataset }).await
+        self.caller.call(cmd::preload::Preload { dataset }).await
     }
 
     /// The dataset has other data now: sessions on it load again under a new epoch.
@@ -440,7 +272,7 @@ impl EngineHandle {
     /// # Errors
     /// As [`Self::preload`].
     pub async fn changed(&self, dataset: DatasetId) -> Result<(), EngineError> {
-        self.call(cmd::changed::Changed { dataset }).await
+        self.caller.call(cmd::changed::Changed { dataset }).await
     }
 
     /// The dataset is gone: its sessions are closed and its memory is given back.
@@ -448,12 +280,12 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Busy`], [`EngineError::Stopped`].
     pub async fn forget(&self, dataset: DatasetId) -> Result<(), EngineError> {
-        self.call(cmd::forget::Forget { dataset }).await
+        self.caller.call(cmd::forget::Forget { dataset }).await
     }
 
     /// A caller waits for an answer: long queries wait for a while.
     pub fn note_request(&self) {
-        self.ctx.foreground.sign();
+        self.caller.ctx.foreground.sign();
     }
 
     /// Stops every layout where it is and answers when all positions have been written: the
@@ -462,17 +294,17 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Busy`], [`EngineError::Stopped`].
     pub async fn suspend(&self) -> Result<(), EngineError> {
-        self.call(cmd::suspend::Suspend).await
+        self.caller.call(cmd::suspend::Suspend).await
     }
 
     /// The engine's health as last seen; never waits. Asks for a fresh canary when the last one is
     /// older than a second.
     #[must_use]
     pub fn health(&self) -> EngineHealth {
-        if self.ctx.canary_is_stale() {
-            self.tell(cmd::canary::RunCanary);
+        if self.caller.ctx.canary_is_stale() {
+            self.caller.tell(cmd::canary::RunCanary);
         }
-        self.ctx.health()
+        self.caller.ctx.health()
     }
 
     /// The engine's health with a canary result of the last second.
@@ -480,21 +312,21 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Stopped`], or what the canary found.
     pub async fn probe(&self) -> Result<EngineHealth, EngineError> {
-        if self.ctx.canary_is_stale() {
-            self.call(cmd::canary::RunCanary).await?;
+        if self.caller.ctx.canary_is_stale() {
+            self.caller.call(cmd::canary::RunCanary).await?;
         }
-        Ok(self.ctx.health())
+        Ok(self.caller.ctx.health())
     }
 
     /// Why the process has to be replaced, once that is so: its GPU was lost or does not come back from
     /// its work. Everything durable is safe; the program ends the process with status 75.
     pub async fn restart_wanted(&self) -> String {
-        self.ctx.restart_wanted().await
+        self.caller.ctx.restart_wanted().await
     }
 
     /// Counters; never waits.
     #[must_use]
     pub fn stats(&self) -> EngineStats {
-        self.ctx.stats(self.commands.depths())
+        self.caller.ctx.stats(self.caller.commands.depths())
     }
 }

@@ -1,10 +1,11 @@
 //! The knobs of the live layout, under the names that page addresses and the page's controls use.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use std::sync::LazyLock;
 
 use graphlume_algo::layout::force_atlas2::Params;
 use graphlume_types::{Notice, limits, note};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::error::EngineError;
 
@@ -12,66 +13,14 @@ use crate::error::EngineError;
 /// few nodes to hide each other, and show their single edges better without.
 const LIN_LOG_FROM: u32 = 500;
 
-/// How the layout of a session runs. Numbers are multipliers of the layout's own defaults.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct LayoutSettings {
-    /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that
-    /// the size of the graph turns into a number of iterations; 0 keeps the given positions.
-    pub play: u64,
-    /// Whether an address, a client or a person set `play`. Where none did, a session of a dataset that names a `layout`, or
-    /// has positions in its columns, begins at rest, so that the nodes stay where these have put them.
-    #[serde(skip)]
-    pub play_is_set: bool,
-    /// Logarithmic attraction: tighter communities. Without a value, graphs of some size have it,
-    /// because otherwise their communities lie over each other.
-    pub lin_log: Option<bool>,
-    /// A pull to the centre that does not weaken with distance.
-    pub strong_gravity: bool,
-    /// Pushes hubs outwards.
-    pub dissuade_hubs: bool,
-    /// Pull to the centre.
-    pub gravity: f64,
-    /// Repulsion.
-    pub scaling_ratio: f64,
-    /// Exponent of the edge weight; 0 ignores weights.
-    pub edge_influence: f64,
-    /// Tolerated swinging: more is faster and rougher.
-    pub precision_vs_speed: f64,
-    /// Keeps every x.
-    pub locked_x: bool,
-    /// Keeps every y.
-    pub locked_y: bool,
-    /// Keeps every distance from the origin.
-    pub locked_r: bool,
-}
-
-impl Default for LayoutSettings {
-    fn default() -> Self {
-        Self {
-            play: limits::PLAY_MILLIS_DEFAULT,
-            play_is_set: false,
-            lin_log: None,
-            strong_gravity: false,
-            dissuade_hubs: false,
-            gravity: 1.0,
-            scaling_ratio: 1.0,
-            edge_influence: 1.0,
-            precision_vs_speed: 1.0,
-            locked_x: false,
-            locked_y: false,
-            locked_r: false,
-        }
-    }
-}
-
 /// Why a value was not taken; the name is added by the caller.
 type Expected = &'static str;
 
-/// One knob: its name and how it is set.
+/// One knob: its name, how it is set, and what it means for the parameters of the layout of a graph of so many nodes.
 struct Knob {
     name: &'static str,
     set: Set,
+    means: fn(&LayoutSettings, &mut Params, u32),
 }
 
 enum Set {
@@ -116,19 +65,74 @@ const NUMBER: Expected = "expected a finite number";
 #[expect(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
 const PLAY_MILLIS_MAX: f64 = limits::PLAY_MILLIS_ADDRESS_MAX as f64;
 
-const KNOBS: &[Knob] = &[
-    Knob { name: "play", set: Set::Time(|s, v| (s.play, s.play_is_set) = (v, true)) },
-    Knob { name: "linLog", set: Set::Choice(|s, v| s.lin_log = v) },
-    Knob { name: "strongGravity", set: Set::Flag(|s, v| s.strong_gravity = v) },
-    Knob { name: "dissuadeHubs", set: Set::Flag(|s, v| s.dissuade_hubs = v) },
-    Knob { name: "gravity", set: Set::Number(0.0, 100.0, |s, v| s.gravity = v) },
-    Knob { name: "scalingRatio", set: Set::Number(0.01, 100.0, |s, v| s.scaling_ratio = v) },
-    Knob { name: "edgeInfluence", set: Set::Number(0.0, 10.0, |s, v| s.edge_influence = v) },
-    Knob { name: "precisionVsSpeed", set: Set::Number(0.1, 10.0, |s, v| s.precision_vs_speed = v) },
-    Knob { name: "lockedX", set: Set::Flag(|s, v| s.locked_x = v) },
-    Knob { name: "lockedY", set: Set::Flag(|s, v| s.locked_y = v) },
-    Knob { name: "lockedR", set: Set::Flag(|s, v| s.locked_r = v) },
-];
+/// Makes [`LayoutSettings`], its default and the list of knobs from one row each: the field, its type and default, the name in
+/// addresses and messages, how it is set, and what it means for the parameters.
+macro_rules! knobs {
+    ($($(#[$doc:meta])* $field:ident $name:literal: $type:ty = $default:expr, $set:expr, $means:expr;)*) => {
+        /// How the layout of a session runs. Numbers are multipliers of the layout's own defaults.
+        #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct LayoutSettings {
+            $($(#[$doc])* #[serde(rename = $name)] pub $field: $type,)*
+            /// Whether an address, a client or a person set `play`. Where none did, a session of a dataset that names a
+            /// `layout`, or has positions in its columns, begins at rest, so that the nodes stay where these have put them.
+            #[serde(skip)]
+            pub play_is_set: bool,
+        }
+
+        impl Default for LayoutSettings {
+            fn default() -> Self {
+                Self { $($field: $default,)* play_is_set: false }
+            }
+        }
+
+        const KNOBS: &[Knob] = &[$(Knob { name: $name, set: $set, means: $means }),*];
+    };
+}
+
+knobs! {
+    /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that the size of the
+    /// graph turns into a number of iterations; 0 keeps the given positions.
+    play "play": u64 = limits::PLAY_MILLIS_DEFAULT,
+        Set::Time(|s, v| (s.play, s.play_is_set) = (v, true)), |_, _, _| {};
+    /// Logarithmic attraction: tighter communities. Without a value, graphs of some size have it, because otherwise their
+    /// communities lie over each other.
+    lin_log "linLog": Option<bool> = None,
+        Set::Choice(|s, v| s.lin_log = v),
+        |s, params, nodes| params.lin_log_mode = s.lin_log.unwrap_or(nodes >= LIN_LOG_FROM);
+    /// A pull to the centre that does not weaken with distance.
+    strong_gravity "strongGravity": bool = false,
+        Set::Flag(|s, v| s.strong_gravity = v), |s, params, _| params.strong_gravity_mode = s.strong_gravity;
+    /// Pushes hubs outwards.
+    dissuade_hubs "dissuadeHubs": bool = false,
+        Set::Flag(|s, v| s.dissuade_hubs = v), |s, params, _| params.outbound_attraction_distribution = s.dissuade_hubs;
+    /// Pull to the centre.
+    gravity "gravity": f64 = 1.0,
+        Set::Number(0.0, 100.0, |s, v| s.gravity = v), |s, params, _| params.gravity *= s.gravity;
+    /// Repulsion.
+    scaling_ratio "scalingRatio": f64 = 1.0,
+        Set::Number(0.01, 100.0, |s, v| s.scaling_ratio = v), |s, params, _| params.scaling_ratio *= s.scaling_ratio;
+    /// Exponent of the edge weight; 0 ignores weights.
+    edge_influence "edgeInfluence": f64 = 1.0,
+        Set::Number(0.0, 10.0, |s, v| s.edge_influence = v), |s, params, _| params.edge_weight_influence = s.edge_influence;
+    /// Tolerated swinging: more is faster and rougher.
+    precision_vs_speed "precisionVsSpeed": f64 = 1.0,
+        Set::Number(0.1, 10.0, |s, v| s.precision_vs_speed = v),
+        |s, params, _| params.jitter_tolerance *= s.precision_vs_speed;
+    /// Keeps every x.
+    locked_x "lockedX": bool = false, Set::Flag(|s, v| s.locked_x = v), |s, params, _| params.locked_x = s.locked_x;
+    /// Keeps every y.
+    locked_y "lockedY": bool = false, Set::Flag(|s, v| s.locked_y = v), |s, params, _| params.locked_y = s.locked_y;
+    /// Keeps every distance from the origin.
+    locked_r "lockedR": bool = false, Set::Flag(|s, v| s.locked_r = v), |s, params, _| params.locked_r = s.locked_r;
+}
+
+/// What a refusal of an unknown name says.
+static KNOWN: LazyLock<String> = LazyLock::new(|| {
+    let names: Vec<&str> = LayoutSettings::knob_names().collect();
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("known are {} and {last}", others.join(", "))
+});
 
 fn flag(v: &Value) -> Result<bool, Expected> {
     match v {
@@ -235,32 +239,16 @@ impl LayoutSettings {
             value: value.to_string().chars().take(64).collect(),
             expected,
         };
-        let knob = KNOBS.iter().find(|k| k.name == name).ok_or_else(|| {
-            wrong(
-                "known are play, linLog, strongGravity, dissuadeHubs, gravity, scalingRatio, \
-                 edgeInfluence, precisionVsSpeed, lockedX, lockedY and lockedR",
-            )
-        })?;
+        let knob = KNOBS.iter().find(|k| k.name == name).ok_or_else(|| wrong(&KNOWN))?;
         knob.set(self, value).map_err(wrong)
     }
 
     /// The parameters of the force layout that these settings mean for a graph of this size.
     #[must_use]
     pub fn params(&self, num_nodes: u32) -> Params {
-        let base = Params::default();
-        Params {
-            lin_log_mode: self.lin_log.unwrap_or(num_nodes >= LIN_LOG_FROM),
-            strong_gravity_mode: self.strong_gravity,
-            outbound_attraction_distribution: self.dissuade_hubs,
-            gravity: base.gravity * self.gravity,
-            scaling_ratio: base.scaling_ratio * self.scaling_ratio,
-            edge_weight_influence: self.edge_influence,
-            jitter_tolerance: base.jitter_tolerance * self.precision_vs_speed,
-            locked_x: self.locked_x,
-            locked_y: self.locked_y,
-            locked_r: self.locked_r,
-            ..base
-        }
+        let mut params = Params::default();
+        KNOBS.iter().for_each(|knob| (knob.means)(self, &mut params, num_nodes));
+        params
     }
 }
 

@@ -10,12 +10,12 @@
 //! What is absent: users, roles, HTTP, files. The caller has checked the right to send a command.
 
 mod allocator;
+mod caller;
 mod canary;
 mod checkpoint;
 mod cmd;
 mod command;
 mod command_queue;
-mod commands;
 mod compute;
 mod config;
 mod context;
@@ -43,6 +43,7 @@ mod watchdog;
 mod workers;
 
 pub use allocator::{bound_freed, give_back_freed};
+pub use caller::SessionReads;
 pub use canary::Canary;
 pub use checkpoint::{Checkpoint, CheckpointMetadata, CheckpointStore};
 pub use cmd::facets::Visible;

@@ -60,7 +60,7 @@ impl EngineThread {
     fn end(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         // Nothing to end when the loop has gone already.
-        let _ = crate::reply::block_on(self.handle.call_waiting(Drain));
+        let _ = crate::reply::block_on(self.handle.caller.call_waiting(Drain));
         if thread.join().is_err() {
             tracing::error!("the engine thread had panicked");
         }

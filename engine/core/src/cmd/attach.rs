@@ -17,6 +17,7 @@ impl Apply for Attach {
     /// Counted in here, on the engine thread, so that the limit holds; counted out wherever dropped.
     type Answer = Presence;
     type On = Engine;
+    const NAME: &'static str = "attach";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<Presence>) {

@@ -9,6 +9,7 @@ pub(crate) struct RunCanary;
 impl Apply for RunCanary {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "canary";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

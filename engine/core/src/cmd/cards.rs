@@ -2,11 +2,43 @@
 
 use serde_json::Value;
 
+use crate::caller::SessionReads;
 use crate::cmd::read::read_graph;
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::target::Target;
+
+impl SessionReads {
+    /// The hover card of a node: `{title, id, degree, degree_in, degree_out, properties}`.
+    ///
+    /// # Errors
+    /// [`EngineError::Index`]; what loading the graph may answer.
+    pub async fn node_card(&self, index: u32) -> Result<Value, EngineError> {
+        self.caller.call(NodeCard { target: self.target.clone(), index }).await
+    }
+
+    /// What nodes, and edges by their drawn index, are called in the picture, in the order asked; empty for one that is
+    /// not there.
+    ///
+    /// # Errors
+    /// What loading the graph may answer.
+    pub async fn names(
+        &self,
+        nodes: Vec<u32>,
+        edges: Vec<u32>,
+    ) -> Result<[Vec<String>; 2], EngineError> {
+        self.caller.call(Names { target: self.target.clone(), nodes, edges }).await
+    }
+
+    /// The hover card of an edge, by its drawn index.
+    ///
+    /// # Errors
+    /// [`EngineError::Index`]; what loading the graph may answer.
+    pub async fn edge_card(&self, drawn: u32) -> Result<Value, EngineError> {
+        self.caller.call(EdgeCard { target: self.target.clone(), drawn }).await
+    }
+}
 
 pub(crate) struct NodeCard {
     pub(crate) target: Target,
@@ -16,6 +48,7 @@ pub(crate) struct NodeCard {
 impl Apply for NodeCard {
     type Answer = Value;
     type On = Engine;
+    const NAME: &'static str = "node card";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Value>) {
@@ -32,15 +65,16 @@ impl Apply for NodeCard {
 }
 
 /// Names of nodes, and of edges by their drawn index.
-pub(crate) struct Names {
-    pub(crate) target: Target,
-    pub(crate) nodes: Vec<u32>,
-    pub(crate) edges: Vec<u32>,
+struct Names {
+    target: Target,
+    nodes: Vec<u32>,
+    edges: Vec<u32>,
 }
 
 impl Apply for Names {
     type Answer = [Vec<String>; 2];
     type On = Engine;
+    const NAME: &'static str = "names";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<[Vec<String>; 2]>) {
@@ -59,8 +93,8 @@ impl Apply for Names {
     }
 }
 
-pub(crate) struct EdgeCard {
-    pub(crate) target: Target,
+struct EdgeCard {
+    target: Target,
     /// Number of the edge in the order in which edges are drawn.
     pub(crate) drawn: u32,
 }
@@ -68,6 +102,7 @@ pub(crate) struct EdgeCard {
 impl Apply for EdgeCard {
     type Answer = Value;
     type On = Engine;
+    const NAME: &'static str = "edge card";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Value>) {

@@ -12,6 +12,7 @@ pub(crate) struct Changed {
 impl Apply for Changed {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "changed";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

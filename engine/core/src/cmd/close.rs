@@ -13,6 +13,7 @@ pub(crate) struct Close {
 impl Apply for Close {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "close";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

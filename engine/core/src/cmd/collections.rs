@@ -23,6 +23,7 @@ impl Apply for EvaluateCollection {
     /// What is wrong with a query is an answer; the engine itself did not fail.
     type Answer = Result<CollectionMembers, QueryError>;
     type On = Engine;
+    const NAME: &'static str = "evaluate collection";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
@@ -48,6 +49,7 @@ pub(crate) struct SetCollections {
 impl Apply for SetCollections {
     type Answer = Arc<CollectionsView>;
     type On = Engine;
+    const NAME: &'static str = "set collections";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {

@@ -16,6 +16,7 @@ pub(crate) struct ControlSession {
 impl Apply for ControlSession {
     type Answer = Arc<SessionState>;
     type On = Sessions;
+    const NAME: &'static str = "control";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, sessions: &mut Sessions, call: Call<Self::Answer>) {

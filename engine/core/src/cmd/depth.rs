@@ -3,20 +3,32 @@
 use bytes::Bytes;
 use graphlume_scene::wire::{self, Stamp};
 
+use crate::caller::SessionReads;
 use crate::cmd::read::{check_epoch, read_graph};
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::target::Target;
 
-pub(crate) struct Depth {
-    pub(crate) target: Target,
-    pub(crate) epoch: u32,
+impl SessionReads {
+    /// The third coordinate of the nodes of `epoch` as one frame.
+    ///
+    /// # Errors
+    /// [`EngineError::Epoch`]; [`EngineError::NoDepth`] where no node has one.
+    pub async fn depth(&self, epoch: u32) -> Result<Bytes, EngineError> {
+        self.caller.call(Depth { target: self.target.clone(), epoch }).await
+    }
+}
+
+struct Depth {
+    target: Target,
+    epoch: u32,
 }
 
 impl Apply for Depth {
     type Answer = Bytes;
     type On = Engine;
+    const NAME: &'static str = "depth";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Bytes>) {

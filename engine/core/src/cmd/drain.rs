@@ -8,6 +8,7 @@ pub(crate) struct Drain;
 impl Apply for Drain {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "drain";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

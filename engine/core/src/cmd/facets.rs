@@ -59,6 +59,7 @@ pub(crate) struct FilterPicture {
 impl Apply for FilterPicture {
     type Answer = Result<Visible, QueryError>;
     type On = Engine;
+    const NAME: &'static str = "filter";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
@@ -84,6 +85,7 @@ pub(crate) struct Histograms {
 impl Apply for Histograms {
     type Answer = Result<Vec<Histogram>, QueryError>;
     type On = Engine;
+    const NAME: &'static str = "histograms";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
@@ -101,6 +103,7 @@ pub(crate) struct FacetColumns {
 impl Apply for FacetColumns {
     type Answer = Result<Vec<FacetColumn>, QueryError>;
     type On = Engine;
+    const NAME: &'static str = "facet columns";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
@@ -121,6 +124,7 @@ pub(crate) struct Find {
 impl Apply for Find {
     type Answer = Result<Members, QueryError>;
     type On = Engine;
+    const NAME: &'static str = "find";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
@@ -150,6 +154,7 @@ pub(crate) struct PictureParts {
 impl Apply for PictureParts {
     type Answer = Result<Parts, QueryError>;
     type On = Engine;
+    const NAME: &'static str = "picture parts";
     const PRIORITY: CommandPriority = CommandPriority::Batch;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {

@@ -26,6 +26,7 @@ pub(crate) enum FailPoint {
 impl Apply for FailPoint {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "fail point";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

@@ -16,6 +16,7 @@ pub(crate) struct Follow {
 impl Apply for Follow {
     type Answer = Arc<SessionBroadcast>;
     type On = Sessions;
+    const NAME: &'static str = "follow";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, sessions: &mut Sessions, call: Call<Self::Answer>) {

@@ -13,6 +13,7 @@ pub(crate) struct Forget {
 impl Apply for Forget {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "forget";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

@@ -34,6 +34,7 @@ pub(crate) struct Info {
 impl Apply for Info {
     type Answer = SessionInfo;
     type On = Sessions;
+    const NAME: &'static str = "info";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, sessions: &mut Sessions, call: Call<SessionInfo>) {

@@ -15,6 +15,7 @@ pub(crate) struct ListJobs {
 impl Apply for ListJobs {
     type Answer = Vec<JobInfo>;
     type On = Engine;
+    const NAME: &'static str = "list jobs";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
@@ -31,6 +32,7 @@ pub(crate) struct CancelJob {
 impl Apply for CancelJob {
     type Answer = JobInfo;
     type On = Engine;
+    const NAME: &'static str = "cancel job";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
@@ -48,6 +50,7 @@ pub(crate) struct AwaitJobs {
 impl Apply for AwaitJobs {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "await jobs";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

@@ -15,6 +15,7 @@ pub(crate) struct Open {
 impl Apply for Open {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "open";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

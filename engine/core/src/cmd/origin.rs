@@ -12,6 +12,7 @@ pub(crate) struct Origin {
 impl Apply for Origin {
     type Answer = [f64; 2];
     type On = Engine;
+    const NAME: &'static str = "origin";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<[f64; 2]>) {

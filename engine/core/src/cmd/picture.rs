@@ -93,6 +93,7 @@ pub(crate) struct Picture {
 impl Apply for Picture {
     type Answer = Bytes;
     type On = Engine;
+    const NAME: &'static str = "picture";
     const PRIORITY: CommandPriority = CommandPriority::Batch;
 
     fn apply(self, engine: &mut Engine, call: Call<Bytes>) {

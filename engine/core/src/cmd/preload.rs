@@ -12,6 +12,7 @@ pub(crate) struct Preload {
 impl Apply for Preload {
     type Answer = ();
     type On = Engine;
+    const NAME: &'static str = "preload";
     const PRIORITY: CommandPriority = CommandPriority::Batch;
 
     fn apply(self, engine: &mut Engine, call: Call<()>) {

@@ -117,6 +117,7 @@ impl Apply for QueryGraph {
     /// What is wrong with a query is an answer; the engine itself did not fail.
     type Answer = Result<QueryResult, QueryError>;
     type On = Engine;
+    const NAME: &'static str = "query";
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {

@@ -8,6 +8,7 @@ pub(crate) struct Suspend;
 impl Apply for Suspend {
     type Answer = ();
     type On = Sessions;
+    const NAME: &'static str = "suspend";
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, sessions: &mut Sessions, call: Call<()>) {

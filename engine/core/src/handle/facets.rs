@@ -26,7 +26,7 @@ impl EngineHandle {
     ) -> Result<Visible, EngineError> {
         let target = target.into();
         let asked = cmd::facets::FilterPicture { target, set, revision };
-        cmd::facets::of_engine(self.call(asked).await?)
+        cmd::facets::of_engine(self.caller.call(asked).await?)
     }
 
     /// Histograms of columns of a session's picture, in the order in which they are wanted: all elements, and those that
@@ -40,7 +40,7 @@ impl EngineHandle {
         set: Arc<FilterSet>,
         wanted: Vec<Wanted>,
     ) -> Result<Result<Vec<Histogram>, QueryError>, EngineError> {
-        self.call(cmd::facets::Histograms { target: target.into(), set, wanted }).await
+        self.caller.call(cmd::facets::Histograms { target: target.into(), set, wanted }).await
     }
 
     /// How many nodes a session's graph has, which is loaded first if need be.
@@ -60,7 +60,7 @@ impl EngineHandle {
         target: impl Into<Target>,
     ) -> Result<Vec<FacetColumn>, EngineError> {
         cmd::facets::of_engine(
-            self.call(cmd::facets::FacetColumns { target: target.into() }).await?,
+            self.caller.call(cmd::facets::FacetColumns { target: target.into() }).await?,
         )
     }
 
@@ -74,6 +74,6 @@ impl EngineHandle {
         target: impl Into<Target>,
         rule: Arc<Rule>,
     ) -> Result<Result<Members, QueryError>, EngineError> {
-        self.call(cmd::facets::Find { target: target.into(), rule }).await
+        self.caller.call(cmd::facets::Find { target: target.into(), rule }).await
     }
 }

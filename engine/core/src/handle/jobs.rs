@@ -14,7 +14,7 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Busy`], [`EngineError::Stopped`].
     pub async fn jobs(&self, dataset: DatasetId) -> Result<Vec<JobInfo>, EngineError> {
-        self.call(cmd::jobs::ListJobs { dataset }).await
+        self.caller.call(cmd::jobs::ListJobs { dataset }).await
     }
 
     /// Cancels an algorithm that a dataset names, unless it has ended; what is known of it then. It is not run again before the
@@ -27,7 +27,7 @@ impl EngineHandle {
         dataset: DatasetId,
         request: ComputeRequest,
     ) -> Result<JobInfo, EngineError> {
-        self.call(cmd::jobs::CancelJob { dataset, request }).await
+        self.caller.call(cmd::jobs::CancelJob { dataset, request }).await
     }
 
     /// Waits until the algorithms that a dataset names have ended. Its graph is loaded for that.
@@ -35,6 +35,6 @@ impl EngineHandle {
     /// # Errors
     /// What loading the graph may answer; `columns-pending` when the time of a call is over before.
     pub async fn jobs_ended(&self, dataset: DatasetId) -> Result<(), EngineError> {
-        self.call(cmd::jobs::AwaitJobs { dataset }).await
+        self.caller.call(cmd::jobs::AwaitJobs { dataset }).await
     }
 }

@@ -22,7 +22,8 @@ impl EngineHandle {
     /// viewers.
     pub async fn at_rest(&self, target: impl Into<Target>) -> Result<(), EngineError> {
         let target = target.into();
-        let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
+        let broadcast =
+            self.caller.call(cmd::follow::Follow { session: target.session.clone() }).await?;
         let is_done = || {
             let state = broadcast.state();
             match state.state {
@@ -68,30 +69,31 @@ impl EngineHandle {
         request.settings.check().map_err(|e| EngineError::from_coded(&e))?;
         let target = target.into();
         let epoch = self.loaded(&target).await?.epoch;
-        let positions = self.positions(target.clone(), epoch).await?;
+        let positions = self.reads(target.clone()).positions(epoch).await?;
         let (filters, collapsed) = (Arc::clone(&request.filters), Arc::clone(&request.collapsed));
         let parts = match filters.hides() || !collapsed.is_empty() {
             true => {
                 let asked =
                     cmd::facets::PictureParts { target: target.clone(), filters, collapsed };
-                Some(cmd::facets::of_engine(self.call(asked).await?)?)
+                Some(cmd::facets::of_engine(self.caller.call(asked).await?)?)
             }
             false => None,
         };
         let request = Box::new(request);
-        self.call(cmd::picture::Picture { target, epoch, positions, request, parts }).await
+        self.caller.call(cmd::picture::Picture { target, epoch, positions, request, parts }).await
     }
 
     /// What is known of a session's graph, which is loaded first if need be.
     pub(super) async fn loaded(&self, target: &Target) -> Result<Arc<GraphFacts>, EngineError> {
-        let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
+        let broadcast =
+            self.caller.call(cmd::follow::Follow { session: target.session.clone() }).await?;
         // A caller who does not wait for the layout waits for the graph all the same.
         let is_loaded =
             || broadcast.has_ended_loading() || broadcast.state().state == Phase::Waiting;
         self.look_until(target, is_loaded).await?;
         if broadcast.graph().is_none() {
             // Says why where the graph cannot be loaded.
-            self.names(target.clone(), Vec::new(), Vec::new()).await?;
+            self.reads(target.clone()).names(Vec::new(), Vec::new()).await?;
         }
         let missing = || EngineError::NotLoaded(target.session.clone());
         broadcast.graph().ok_or_else(missing)
@@ -102,7 +104,7 @@ impl EngineHandle {
     /// not wait.
     ///
     /// # Errors
-    /// As [`Self::groups`].
+    /// As [`crate::SessionReads::groups`].
     pub async fn groups_of_picture(
         &self,
         target: impl Into<Target>,
@@ -113,7 +115,7 @@ impl EngineHandle {
         let graph = self.loaded(&target).await?;
         let is_many = graph.node_count as usize > graphlume_raster::MANY;
         if bundle || super_graph && is_many {
-            return self.groups(target, graph.epoch).await.map(Some);
+            return self.reads(target).groups(graph.epoch).await.map(Some);
         }
         Ok(None)
     }

@@ -16,7 +16,8 @@ fn tree_and_pairs(nodes: i64, pairs: i64) -> crate::Loaded {
 
 fn exact(e: &Engine, s: &SessionId, epoch: u32) -> Vec<[f32; 2]> {
     let mut page = wire::Viewer::default();
-    page.apply(&block_on(e.handle.positions(s.clone(), epoch)).expect("positions")).expect("shown");
+    page.apply(&block_on(e.handle.reads(s.clone()).positions(epoch)).expect("positions"))
+        .expect("shown");
     page.positions
 }
 
@@ -55,7 +56,7 @@ fn when_a_run_ends_nodes_lie_apart_and_small_components_beside_the_graph() {
         let hidden = overlapping(&at, &diameters);
         assert!(hidden < 0.05, "{hidden} of the nodes hide another, at rest: {stop_at_rest}");
         // The ends of an edge that have no other one are a pair.
-        let stream = block_on(e.handle.edges(s.clone(), epoch)).expect("edges");
+        let stream = block_on(e.handle.reads(s.clone()).edges(epoch)).expect("edges");
         let number = |at: usize| u32::from_le_bytes(stream[at..at + 4].try_into().expect("four"));
         let ends: Vec<[u32; 2]> =
             (0..stream.len()).step_by(8).map(|i| [number(i), number(i + 4)]).collect();

@@ -75,7 +75,7 @@ fn rig(config: crate::Config) -> (Engine, Arc<MemStore>) {
 fn exact(e: &Engine, s: &SessionId) -> Vec<[f32; 2]> {
     let info = block_on(e.handle.info(s.clone())).expect("known");
     let epoch = info.graph.expect("a graph").epoch;
-    let bytes = block_on(e.handle.positions(s.clone(), epoch)).expect("positions");
+    let bytes = block_on(e.handle.reads(s.clone()).positions(epoch)).expect("positions");
     let mut page = graphlume_scene::wire::Viewer::default();
     page.apply(&bytes).expect("a frame");
     page.positions
@@ -395,7 +395,7 @@ fn a_session_that_was_given_up_for_want_of_viewers_goes_on_where_it_was() {
     e.settle_down();
     e.clock.advance(Duration::from_secs(7 * 3600));
     until("its end", || e.handle.stats().sessions == 0);
-    block_on(e.handle.call(crate::cmd::fail_point::FailPoint::EvictAll)).expect("evicted");
+    block_on(e.handle.caller.call(crate::cmd::fail_point::FailPoint::EvictAll)).expect("evicted");
     let s = e.open("s", data, 600_000);
     let mut viewer = e.attach(&s);
     next_frame(&mut viewer);

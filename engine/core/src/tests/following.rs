@@ -6,7 +6,8 @@ use crate::{Control, Phase, block_on};
 
 fn exact(e: &Engine, s: &SessionId, epoch: u32) -> Vec<[f32; 2]> {
     let mut page = wire::Viewer::default();
-    page.apply(&block_on(e.handle.positions(s.clone(), epoch)).expect("positions")).expect("shown");
+    page.apply(&block_on(e.handle.reads(s.clone()).positions(epoch)).expect("positions"))
+        .expect("shown");
     page.positions
 }
 

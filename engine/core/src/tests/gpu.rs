@@ -79,7 +79,7 @@ fn a_session_is_laid_out_on_the_gpu_and_gives_everything_back() {
         let at = [77.0, -5.0];
         block_on(e.handle.control(s.clone(), Control::Pin { node: 3, at })).expect("pinned");
         moved(&e, &s, 3);
-        let exact = block_on(e.handle.positions(s.clone(), first.epoch)).expect("positions");
+        let exact = block_on(e.handle.reads(s.clone()).positions(first.epoch)).expect("positions");
         let x = f32::from_le_bytes(exact[48 + 24..48 + 28].try_into().expect("4 bytes"));
         assert_eq!(x, 77.0);
         drop(viewer);
@@ -348,7 +348,7 @@ fn faulty_loss_under_a_supervisor_asks_for_a_new_process_at_once() {
         let reason = block_on(e.handle.restart_wanted());
         assert!(reason.contains("719"), "{reason}");
         // Until the process ends, callers are still answered.
-        block_on(e.handle.node_card(s.clone(), 0)).expect("a card");
+        block_on(e.handle.reads(s.clone()).node_card(0)).expect("a card");
         drop(viewer);
         stop(e);
     });
@@ -377,7 +377,7 @@ fn answers_beside_a_kernel_that_hangs() -> bool {
     assert!(reason.contains("did not end"), "{reason}");
     assert!(e.handle.stats().alarms_total >= 1);
     block_on(e.handle.info(s.clone())).expect("answered");
-    block_on(e.handle.node_card(s.clone(), 0)).expect("a card");
+    block_on(e.handle.reads(s.clone()).node_card(0)).expect("a card");
     let beside = begun.elapsed() < HANGS;
     emulator::delay(None, 0);
     drop(viewer);

@@ -70,7 +70,7 @@ fn an_algorithm_that_takes_long_keeps_no_picture_and_no_other_dataset_waiting() 
     for (data, name) in [(one, "one"), (two, "two")] {
         let s = e.open(name, data, 0);
         e.reach(&s, Phase::Settled);
-        assert!(block_on(e.handle.node_card(s, 7)).expect("a card").is_object());
+        assert!(block_on(e.handle.reads(s).node_card(7)).expect("a card").is_object());
     }
     until("both to run", || {
         states(&e, one) == states(&e, two) && states(&e, two) == [JobState::Running]
@@ -129,7 +129,7 @@ fn who_asks_at_once_gets_the_column_and_pages_hear_of_it() {
     let facts = block_on(e.handle.info(s.clone())).expect("known").graph.expect("a graph");
     assert!(facts.epoch == epoch && facts.node_columns.iter().any(|c| c.name == "core"));
     assert_eq!(facts.notices, [], "nothing was missing");
-    let card = block_on(e.handle.node_card(s, 3)).expect("a card");
+    let card = block_on(e.handle.reads(s).node_card(3)).expect("a card");
     assert!(card["properties"].to_string().contains("\"core\""), "{card}");
 }
 
@@ -226,7 +226,7 @@ fn a_query_that_waits_for_columns_ends_with_its_own_time() {
     assert!(late.to_string().contains("jobs"), "{late}");
     let s = e.open("s", data, 0);
     e.reach(&s, Phase::Settled);
-    block_on(e.handle.node_card(s, 0)).expect("a card does not wait");
+    block_on(e.handle.reads(s).node_card(0)).expect("a card does not wait");
 }
 
 #[test]
@@ -247,7 +247,8 @@ fn a_layout_of_a_dataset_replaces_the_graph() {
     assert!(frame.is_key() && frame.epoch == placed.epoch);
     e.reach(&s, Phase::Settled);
     let mut page = graphlume_scene::wire::Viewer::default();
-    page.apply(&block_on(e.handle.positions(s, placed.epoch)).expect("positions")).expect("shown");
+    page.apply(&block_on(e.handle.reads(s).positions(placed.epoch)).expect("positions"))
+        .expect("shown");
     let radius = |p: &[f32; 2]| (p[0].powi(2) + p[1].powi(2)).sqrt();
     let first = radius(&page.positions[0]);
     assert!(

@@ -240,7 +240,8 @@ impl Engine {
     /// Lets the engine take its turns until it has seen everything up to now.
     pub(super) fn settle_down(&self) {
         for _ in 0..3 {
-            block_on(self.handle.call(crate::cmd::fail_point::FailPoint::Tick)).expect("alive");
+            block_on(self.handle.caller.call(crate::cmd::fail_point::FailPoint::Tick))
+                .expect("alive");
             std::thread::sleep(Duration::from_millis(3));
         }
     }

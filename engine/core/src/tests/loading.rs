@@ -38,7 +38,9 @@ fn any_number_of_sessions_cause_one_load() {
     let sessions: Vec<_> = (0..40).map(|i| e.open(&format!("s{i}"), data, 0)).collect();
     let cards: Vec<_> = sessions
         .iter()
-        .map(|s| e.handle.call(crate::cmd::cards::NodeCard { target: s.clone().into(), index: 3 }))
+        .map(|s| {
+            e.handle.caller.call(crate::cmd::cards::NodeCard { target: s.clone().into(), index: 3 })
+        })
         .collect();
     block_on(e.handle.preload(data)).expect("already loading");
     assert_eq!(e.phase(&sessions[7]), Phase::Loading);
@@ -136,7 +138,7 @@ fn a_dataset_without_data_waits_until_it_is_preloaded() {
     let mut viewer = e.attach(&s);
     assert_eq!(viewer.hello()["state"], "waiting");
     assert_eq!(viewer.hello()["detail"], "no edges uploaded");
-    let refused = block_on(e.handle.node_card(s.clone(), 0)).expect_err("no data");
+    let refused = block_on(e.handle.reads(s.clone()).node_card(0)).expect_err("no data");
     assert_eq!((refused.code(), refused.slug()), (Code::Conflict, "dataset-waiting"));
     let loads = e.loader.loads.load(Ordering::SeqCst);
     e.clock.advance(Duration::from_secs(3600));
@@ -216,7 +218,7 @@ fn a_panic_in_the_loader_is_a_failed_load() {
     e.loader.set(id(1), Source::Panics);
     let s = e.open("s", id(1), 0);
     e.reach(&s, Phase::Failed);
-    let refused = block_on(e.handle.node_card(s.clone(), 0)).expect_err("failed");
+    let refused = block_on(e.handle.reads(s.clone()).node_card(0)).expect_err("failed");
     assert_eq!(refused, EngineError::Dropped);
     assert_eq!(e.handle.stats().panics_total, 1);
     let other = e.add(2, grid(3));
@@ -229,7 +231,7 @@ fn an_unknown_dataset_and_a_wrong_column_say_so() {
     let e = engine(config());
     let s = e.open("s", id(9), 0);
     e.reach(&s, Phase::Failed);
-    let refused = block_on(e.handle.node_card(s, 0)).expect_err("unknown");
+    let refused = block_on(e.handle.reads(s).node_card(0)).expect_err("unknown");
     assert_eq!(refused.code(), Code::NotFound);
     let mut wrong = grid(3);
     wrong.source = "from".to_owned();
@@ -259,9 +261,9 @@ fn changed_data_give_a_new_epoch_to_the_same_viewers() {
     assert!(after != before && nodes == 16);
     let frame = next_frame(&mut viewer);
     assert!(frame.is_key() && frame.epoch == after && frame.seq > first.seq);
-    let old = block_on(e.handle.edges(s.clone(), before)).expect_err("over");
+    let old = block_on(e.handle.reads(s.clone()).edges(before)).expect_err("over");
     assert_eq!(old.code(), Code::Gone);
-    assert_eq!(block_on(e.handle.edges(s, after)).expect("edges").len(), 24 * 8);
+    assert_eq!(block_on(e.handle.reads(s).edges(after)).expect("edges").len(), 24 * 8);
 }
 
 #[test]
@@ -297,7 +299,7 @@ fn algorithms_become_columns_of_every_node() {
         let s = e.open(&format!("{data}"), data, 0);
         e.reach(&s, Phase::Settled);
         block_on(e.handle.jobs_ended(data)).expect("ended");
-        let card = block_on(e.handle.node_card(s, index)).expect("a card");
+        let card = block_on(e.handle.reads(s).node_card(index)).expect("a card");
         let cell = |p: &serde_json::Value| (p["name"].clone(), p["value"].clone());
         card["properties"].as_array().expect("properties").iter().map(cell).collect::<Vec<_>>()
     };

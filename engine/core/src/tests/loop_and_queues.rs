@@ -12,7 +12,7 @@ fn a_panic_in_a_command_is_answered_once_and_harms_nobody() {
     let e = engine(config());
     let data = e.add(1, grid(4));
     let s = e.open("s", data, 0);
-    let answer = block_on(e.handle.call(FailPoint::PanicInCommand));
+    let answer = block_on(e.handle.caller.call(FailPoint::PanicInCommand));
     assert_eq!(answer.expect_err("panicked"), EngineError::Dropped);
     for _ in 0..100 {
         block_on(e.handle.info(s.clone())).expect("still served");
@@ -26,12 +26,12 @@ fn a_panic_in_a_job_is_answered_once_and_gives_its_lease_back() {
     let data = e.add(1, grid(4));
     let s = e.open("s", data, 0);
     for _ in 0..10 {
-        let answer = block_on(e.handle.call(FailPoint::PanicInJob(s.clone())));
+        let answer = block_on(e.handle.caller.call(FailPoint::PanicInJob(s.clone())));
         assert_eq!(answer.expect_err("panicked").code(), Code::Internal);
     }
     // The caller is answered while the panic unwinds, a moment before it is counted.
     until("the panics to be counted", || e.handle.stats().panics_total == 10);
-    block_on(e.handle.node_card(s.clone(), 0)).expect("workers are alive");
+    block_on(e.handle.reads(s.clone()).node_card(0)).expect("workers are alive");
     block_on(e.handle.forget(data)).expect("forgotten");
     until("the memory to be given back", || e.handle.stats().memory_bytes == 0);
 }
@@ -41,11 +41,11 @@ fn a_full_queue_refuses_at_once_and_what_was_taken_is_answered() {
     let e = engine(config());
     let (begun, has_begun) = sync_channel(1);
     let (until, over) = sync_channel::<()>(1);
-    let busy = e.handle.call(FailPoint::Hold(begun, over));
+    let busy = e.handle.caller.call(FailPoint::Hold(begun, over));
     has_begun.recv().expect("the engine took it out of its queue");
     // The engine is held until all have asked, so a call that waited for it would wait for ever.
     let calls: Vec<_> = (0..limits::INTERACTIVE_QUEUE_MAX + 20)
-        .map(|_| e.handle.call(crate::cmd::info::Info { session: session("none") }))
+        .map(|_| e.handle.caller.call(crate::cmd::info::Info { session: session("none") }))
         .collect();
     drop(until);
     let (mut refused, mut served) = (0, 0);
@@ -71,15 +71,18 @@ fn a_viewer_that_hides_and_shows_itself_leaves_room_in_the_queue() {
     let mut viewer = e.attach(&s);
     let (begun, has_begun) = sync_channel(1);
     let (until, over) = sync_channel::<()>(1);
-    let busy = e.handle.call(FailPoint::Hold(begun, over));
+    let busy = e.handle.caller.call(FailPoint::Hold(begun, over));
     has_begun.recv().expect("the engine took it out of its queue");
     for i in 0..4 * limits::CONTROL_QUEUE_MAX {
         viewer.set_visible(i % 2 == 1);
     }
     // Opening is a command of the same queue, which was full with one command for each change.
     let settings = LayoutSettings::default();
-    let opened =
-        e.handle.call(crate::cmd::open::Open { session: session("t"), dataset: data, settings });
+    let opened = e.handle.caller.call(crate::cmd::open::Open {
+        session: session("t"),
+        dataset: data,
+        settings,
+    });
     drop(until);
     block_on(opened).expect("there is room");
     block_on(busy).expect("held");
@@ -89,7 +92,7 @@ fn a_viewer_that_hides_and_shows_itself_leaves_room_in_the_queue() {
 #[test]
 fn an_overlong_turn_is_counted() {
     let e = super::kit::live_engine(config());
-    block_on(e.handle.call(FailPoint::Sleep(Duration::from_millis(80)))).expect("slept");
+    block_on(e.handle.caller.call(FailPoint::Sleep(Duration::from_millis(80)))).expect("slept");
     until("the stall to be counted", || e.handle.stats().stalls_total >= 1);
 }
 
@@ -116,8 +119,9 @@ fn stopping_does_not_wait_for_a_loader_that_hangs() {
     let data = e.add(1, grid(4));
     e.loader.gate.store(true, std::sync::atomic::Ordering::SeqCst);
     let s = e.open("s", data, 0);
-    let card = e.handle.node_card(s.clone(), 0);
-    let asked = e.handle.call(crate::cmd::cards::NodeCard { target: s.into(), index: 0 });
+    let reads = e.handle.reads(s.clone());
+    let card = reads.node_card(0);
+    let asked = e.handle.caller.call(crate::cmd::cards::NodeCard { target: s.into(), index: 0 });
     e.settle_down();
     e.thread.take().expect("running").stop();
     assert_eq!(block_on(asked).expect_err("stopped"), EngineError::Stopped);

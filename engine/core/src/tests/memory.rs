@@ -45,7 +45,7 @@ fn eviction_takes_the_longest_unused_and_never_a_leased_one() {
     assert_eq!(e.handle.stats().memory_refusals_total, 0);
     // The watched one is still there: no second load.
     let loads = e.loader.loads.load(Ordering::SeqCst);
-    block_on(e.handle.node_card(s, 0)).expect("resident");
+    block_on(e.handle.reads(s).node_card(0)).expect("resident");
     assert_eq!(e.loader.loads.load(Ordering::SeqCst), loads);
     // The evicted one comes back when it is wanted.
     let t = e.open("t", b, 0);
@@ -58,7 +58,7 @@ fn a_graph_beyond_the_budget_is_refused_for_good() {
     let data = e.add(1, grid(60));
     let s = e.open("s", data, 0);
     e.reach(&s, Phase::Failed);
-    let refused = block_on(e.handle.node_card(s, 0)).expect_err("too large");
+    let refused = block_on(e.handle.reads(s).node_card(0)).expect_err("too large");
     assert_eq!(refused.slug(), "dataset-too-large");
     assert!(refused.to_string().contains("budget"), "{refused}");
     until("nothing to stay reserved", || e.handle.stats().memory_bytes == 0);
@@ -91,7 +91,7 @@ fn an_idle_session_gives_its_graph_back_and_keeps_its_positions() {
         .expect("paused");
     let epoch =
         block_on(e.handle.info(s.clone())).expect("known").graph.clone().expect("graph").epoch;
-    let before = block_on(e.handle.positions(s.clone(), epoch)).expect("positions");
+    let before = block_on(e.handle.reads(s.clone()).positions(epoch)).expect("positions");
     drop(viewer);
     e.clock.advance(Duration::from_secs(120));
     e.settle_down();
@@ -99,14 +99,14 @@ fn an_idle_session_gives_its_graph_back_and_keeps_its_positions() {
     e.settle_down();
     let full = e.handle.stats().memory_bytes;
     // With nobody on it the graph may be evicted; pretend that another one needed the room.
-    block_on(e.handle.call(crate::cmd::fail_point::FailPoint::EvictAll)).expect("evicted");
+    block_on(e.handle.caller.call(crate::cmd::fail_point::FailPoint::EvictAll)).expect("evicted");
     assert!(e.handle.stats().memory_bytes < full);
     assert!(e.handle.stats().memory_bytes > 0, "the positions are kept");
     assert_eq!(e.loader.loads.load(Ordering::SeqCst), 1);
     viewer = e.attach(&s);
     next_frame(&mut viewer);
     until("the graph to be loaded again", || e.loader.loads.load(Ordering::SeqCst) == 2);
-    let after = block_on(e.handle.positions(s, epoch)).expect("the same epoch");
+    let after = block_on(e.handle.reads(s).positions(epoch)).expect("the same epoch");
     assert_eq!(before[48..], after[48..]);
 }
 

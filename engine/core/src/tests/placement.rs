@@ -24,7 +24,8 @@ fn place(e: &Engine, s: &SessionId, epoch: u32, at: Vec<[f32; 2]>) -> Result<(),
 
 fn exact(e: &Engine, s: &SessionId, epoch: u32) -> Vec<[f32; 2]> {
     let mut page = graphlume_scene::wire::Viewer::default();
-    page.apply(&block_on(e.handle.positions(s.clone(), epoch)).expect("positions")).expect("shown");
+    page.apply(&block_on(e.handle.reads(s.clone()).positions(epoch)).expect("positions"))
+        .expect("shown");
     page.positions
 }
 
@@ -160,7 +161,7 @@ fn places_of_another_element_set_are_refused() {
 /// What a page reads of the third coordinates, rounded, or the error.
 pub(super) fn depths(e: &Engine, s: &SessionId, epoch: u32) -> Result<Vec<f32>, EngineError> {
     use graphlume_scene::wire::{Decoded, NO_DEPTH, decode};
-    let frame = decode(&block_on(e.handle.depth(s.clone(), epoch))?).expect("a frame");
+    let frame = decode(&block_on(e.handle.reads(s.clone()).depth(epoch))?).expect("a frame");
     let Decoded::Depth(steps) = frame.payload else { panic!("no depths") };
     let b = frame.header.bounds;
     let z = |q: &u16| (b.x0 + f32::from(*q) * b.sx).round();

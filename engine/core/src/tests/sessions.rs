@@ -109,7 +109,7 @@ fn a_viewers_pause_stays_and_play_goes_on() {
     e.settle_down();
     assert_eq!(e.phase(&s), Phase::Paused);
     // The slice that was on its way is back once the positions have come.
-    block_on(e.handle.positions(s.clone(), epoch)).expect("positions");
+    block_on(e.handle.reads(s.clone()).positions(epoch)).expect("positions");
     let play = Control::Play { on: true, for_millis: Some(1_000) };
     let state = block_on(e.handle.control(s.clone(), play)).expect("on");
     assert_eq!(state.state, Phase::Running);
@@ -131,7 +131,7 @@ fn outcome(settings: Config, hurry: bool) -> (u64, bytes::Bytes) {
         }
         matches!(e.phase(&s), Phase::Settled | Phase::Stopped)
     });
-    let exact = block_on(e.handle.positions(s.clone(), epoch)).expect("positions");
+    let exact = block_on(e.handle.reads(s.clone()).positions(epoch)).expect("positions");
     (iterations(&e, &s), exact.slice(48..))
 }
 
@@ -163,7 +163,7 @@ fn bound_positions_never_move_without_play() {
     e.clock.advance(Duration::from_secs(10));
     e.settle_down();
     assert_eq!((e.phase(&s), iterations(&e, &s)), (Phase::Settled, 0));
-    let exact = block_on(e.handle.positions(s, frame.epoch)).expect("positions");
+    let exact = block_on(e.handle.reads(s).positions(frame.epoch)).expect("positions");
     page.apply(&exact).expect("a frame");
     assert_eq!(page.positions[3], [30.0, -3.0]);
 }
@@ -194,7 +194,7 @@ fn a_pinned_node_is_shown_where_it_was_put_and_stays_there() {
     block_on(e.handle.control(s.clone(), Control::Pin { node: 2, at })).expect("pinned");
     let mut page = graphlume_scene::wire::Viewer::default();
     let mut pinned = |handle: &crate::EngineHandle| {
-        let bytes = block_on(handle.positions(s.clone(), epoch)).expect("positions");
+        let bytes = block_on(handle.reads(s.clone()).positions(epoch)).expect("positions");
         page.apply(&bytes).expect("a frame");
         page.positions[2]
     };
@@ -261,19 +261,19 @@ fn who_may_see_one_dataset_is_refused_once_the_session_shows_another() {
     let s = e.open("s", mine, 0);
     let seat = (s.clone(), mine);
     let viewer = block_on(e.handle.attach(seat.clone())).expect("it shows that");
-    block_on(e.handle.node_card(seat.clone(), 0)).expect("a card");
+    block_on(e.handle.reads(seat.clone()).node_card(0)).expect("a card");
     drop(viewer);
     assert_eq!(e.open("s", theirs, 0), s, "the name is taken over");
     let gone = |refused: EngineError| {
         assert_eq!((refused.code(), refused.slug()), (Code::Gone, "session-closed"), "{refused}");
     };
-    gone(block_on(e.handle.node_card(seat.clone(), 0)).expect_err("another dataset"));
-    gone(block_on(e.handle.edge_card(seat.clone(), 0)).expect_err("another dataset"));
-    gone(block_on(e.handle.edges(seat.clone(), 1)).expect_err("another dataset"));
-    gone(block_on(e.handle.positions(seat.clone(), 1)).expect_err("another dataset"));
-    gone(block_on(e.handle.search(seat.clone(), "1".to_owned(), 3)).expect_err("another"));
+    gone(block_on(e.handle.reads(seat.clone()).node_card(0)).expect_err("another dataset"));
+    gone(block_on(e.handle.reads(seat.clone()).edge_card(0)).expect_err("another dataset"));
+    gone(block_on(e.handle.reads(seat.clone()).edges(1)).expect_err("another dataset"));
+    gone(block_on(e.handle.reads(seat.clone()).positions(1)).expect_err("another dataset"));
+    gone(block_on(e.handle.reads(seat.clone()).search("1".to_owned(), 3)).expect_err("another"));
     let play = Control::Play { on: true, for_millis: None };
     gone(block_on(e.handle.control(seat.clone(), play)).expect_err("another dataset"));
     gone(block_on(e.handle.attach(seat)).expect_err("another dataset"));
-    block_on(e.handle.node_card((s, theirs), 0)).expect("a card of the other");
+    block_on(e.handle.reads((s, theirs)).node_card(0)).expect("a card of the other");
 }

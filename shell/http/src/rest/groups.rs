@@ -24,6 +24,6 @@ pub(crate) const ROUTES: &[Route] = &[Route::get(
 async fn groups(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
     let grant = grant(&shell, &req, &who).await?;
-    let frame = answered(shell.service.sessions.groups(&grant, epoch)).await?;
+    let frame = answered(shell.service.sessions.reads(&grant).groups(epoch)).await?;
     Ok(binary(shell.service.sessions.hold_frame(&grant, frame).await?))
 }

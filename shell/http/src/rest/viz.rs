@@ -197,7 +197,7 @@ pub(super) fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
 pub(crate) async fn edges(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
     let grant = grant(&shell, &req, &who).await?;
-    let bytes = answered(shell.service.sessions.edges(&grant, epoch)).await?;
+    let bytes = answered(shell.service.sessions.reads(&grant).edges(epoch)).await?;
     ranged(&req, bytes, &format!("{}/{epoch}", grant.dataset))
 }
 
@@ -208,14 +208,14 @@ pub(crate) async fn positions(
 ) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
     let grant = grant(&shell, &req, &who).await?;
-    let frame = answered(shell.service.sessions.positions(&grant, epoch)).await?;
+    let frame = answered(shell.service.sessions.reads(&grant).positions(epoch)).await?;
     Ok(binary(shell.service.sessions.hold_frame(&grant, frame).await?))
 }
 
 pub(crate) async fn node(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
     let grant = grant(&shell, &req, &who).await?;
-    ok(&answered(shell.service.sessions.node_card(&grant, index)).await?)
+    ok(&answered(shell.service.sessions.reads(&grant).node_card(index)).await?)
 }
 
 /// What a page says of a graph that waits for a click. It asks the engine nothing.
@@ -231,7 +231,7 @@ pub(crate) async fn names(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     let nodes = indices(&pairs, "nodes")?;
     let edges = indices(&pairs, "edges")?;
     let grant = grant(&shell, &req, &who).await?;
-    let [names, edges] = answered(shell.service.sessions.names(&grant, nodes, edges)).await?;
+    let [names, edges] = answered(shell.service.sessions.reads(&grant).names(nodes, edges)).await?;
     ok(&json!({ "names": names, "edges": edges }))
 }
 
@@ -260,7 +260,7 @@ fn indices(pairs: &[(String, String)], name: &'static str) -> Result<Vec<u32>, A
 pub(crate) async fn edge(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
     let grant = grant(&shell, &req, &who).await?;
-    ok(&answered(shell.service.sessions.edge_card(&grant, index)).await?)
+    ok(&answered(shell.service.sessions.reads(&grant).edge_card(index)).await?)
 }
 
 pub(crate) async fn search(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
@@ -279,7 +279,7 @@ pub(crate) async fn search(shell: Arc<Shell>, req: Req, who: Principal) -> Resul
     let results = if text.trim().is_empty() {
         Vec::new()
     } else {
-        answered(shell.service.sessions.search(&grant, text, limit)).await?
+        answered(shell.service.sessions.reads(&grant).search(text, limit)).await?
     };
     ok(&json!({ "results": results }))
 }

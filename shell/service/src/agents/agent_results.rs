@@ -1,7 +1,5 @@
 //! Queries as agents write them, and answers that fit into a model's memory.
 
-use std::sync::Arc;
-
 use graphlume_cypher::NumberIds;
 use graphlume_engine::{ParsedQuery, QueryAnswer};
 use graphlume_gfql::wire::{Binding, Op};
@@ -16,32 +14,33 @@ use serde_json::{Map, Value, json};
 
 use super::number_ids::number_operations;
 use crate::error::ServiceError;
-use crate::queries::QueryOutput;
+use crate::queries::{QueryOutput, parse_query};
 use crate::sessions::collections::refusal;
 
 /// The query of a text, in which texts of digits find `ids`, and whether it names the columns of its result.
-pub(crate) fn parse_query(
-    text: &str,
-    ids: &NumberIds,
-) -> Result<(ParsedQuery, bool), ServiceError> {
-    if !text.trim_start().starts_with(['[', '{']) {
-        let text = graphlume_cypher::parse_text_with(text, ids)?;
-        let projects = text.rows().is_some();
-        return Ok((ParsedQuery::Cypher(Arc::new(text), Map::new()), projects));
-    }
-    let mut value: Value = serde_json::from_str(text).map_err(|e| {
-        refusal(
-            "invalid-json",
-            format!(
-                "gfql_operations is not JSON: {e}; send a JSON array of operations in a text, or a \
-                 Cypher query"
-            ),
-        )
-    })?;
-    number_operations(&mut value, ids);
-    let query = graphlume_gfql::parse(&value)?;
-    let projects = projects(&query);
-    Ok((ParsedQuery::Gfql(Arc::new(query), None), projects))
+pub(crate) fn query_of(text: &str, ids: &NumberIds) -> Result<(ParsedQuery, bool), ServiceError> {
+    let query = if text.trim_start().starts_with(['[', '{']) {
+        let mut operations = serde_json::from_str(text).map_err(|e| {
+            refusal(
+                "invalid-json",
+                format!(
+                    "gfql_operations is not JSON: {e}; send a JSON array of operations in a text, or a \
+                     Cypher query"
+                ),
+            )
+        })?;
+        number_operations(&mut operations, ids);
+        operations
+    } else {
+        Value::String(text.to_owned())
+    };
+    let parsed = parse_query(&query, ids)?;
+    let projects = match &parsed {
+        ParsedQuery::Cypher(text, _) => text.rows().is_some(),
+        ParsedQuery::Gfql(query, _) => projects(query),
+        ParsedQuery::Rule(_) => false,
+    };
+    Ok((parsed, projects))
 }
 
 fn projects(query: &Query) -> bool {
@@ -173,6 +172,8 @@ fn shorten(cell: &mut Value) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use graphlume_table::{ArrayRef, Int64Array, RecordBatch};
     use graphlume_types::Coded;
@@ -208,8 +209,8 @@ mod tests {
 
     #[test]
     fn json_and_cypher_are_told_apart_and_projections_noticed() {
-        let parse_query = |text: &str| parse_query(text, &NumberIds::default());
-        let kind = |text: &str| match parse_query(text) {
+        let query_of = |text: &str| query_of(text, &NumberIds::default());
+        let kind = |text: &str| match query_of(text) {
             Ok((ParsedQuery::Gfql(..), projects)) => {
                 if projects {
                     "named"
@@ -223,7 +224,7 @@ mod tests {
         };
         assert_eq!(kind(" [{\"type\": \"Node\"}]"), "whole");
         assert_eq!(kind("MATCH (n) RETURN n.id"), "cypher");
-        assert!(!parse_query("GRAPH { MATCH (n) }").unwrap().1);
+        assert!(!query_of("GRAPH { MATCH (n) }").unwrap().1);
         assert_eq!(kind("[{"), "invalid-json");
         assert_eq!(kind("hello"), "invalid-cypher-syntax");
         let rows = json!([{"type": "Node"}, {"type": "Call", "function": "rows", "params": {}},

@@ -11,7 +11,7 @@ use graphlume_identity::{IdentityError, Principal};
 use graphlume_types::limits::{COLUMNS_MAX, TOOL_COLUMNS_MAX};
 use serde_json::{Value, json};
 
-use super::agent_results::{answer_json, parse_query};
+use super::agent_results::{answer_json, query_of};
 use super::number_ids::BoundColumns;
 use super::{Agents, Live};
 use crate::error::ServiceError;
@@ -136,7 +136,7 @@ impl Agents {
         output: QueryOutput,
     ) -> Result<Value, ServiceError> {
         let ids = self.number_ids(live).await;
-        let (ask, projects) = parse_query(text, &ids)?;
+        let (ask, projects) = query_of(text, &ids)?;
         let request = QueryRequest {
             drawn: true,
             others: self.queries.others_of(who, &ask)?,

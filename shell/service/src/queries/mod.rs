@@ -28,8 +28,9 @@ use crate::datasets::{Datasets, known_for};
 use crate::error::ServiceError;
 use crate::files::Files;
 use keep::Keep;
+pub(crate) use parse::parse_query;
 use parse::{
-    check_engine, check_export_args, columns_of, flag_of, format_of, parse_query, strictness_of,
+    check_engine, check_export_args, columns_of, flag_of, format_of, query_of, strictness_of,
 };
 use render::{Rendered, render, sized};
 pub use selection::SelectionFile;
@@ -169,7 +170,7 @@ impl Queries {
         let body = object(body)?;
         let options = ResponseOptions::of(&body, output)?;
         let keep = keep_of(&body, output)?;
-        let ask = parse_query(&body)?;
+        let ask = query_of(&body)?;
         let request = QueryRequest {
             drawn: false,
             others: self.others_of(who, &ask)?,

@@ -3,6 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use graphlume_calls::signature::ENGINES;
+use graphlume_cypher::NumberIds;
 use graphlume_engine::ParsedQuery;
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_ingest::ExportFormat;
@@ -173,28 +174,38 @@ pub(super) fn check_export_args(
     Ok(())
 }
 
-/// The query: `gfql_query` where it is given, else `gfql_operations`.
-pub(super) fn parse_query(body: &Map<String, Value>) -> Result<ParsedQuery, ServiceError> {
+/// The query of a request: `gfql_query` where it is given, else `gfql_operations`, with its `params` and `gfql_output`.
+pub(super) fn query_of(body: &Map<String, Value>) -> Result<ParsedQuery, ServiceError> {
     let given = |field: &str| body.get(field).filter(|v| !v.is_null());
     let query = given("gfql_query").or_else(|| given("gfql_operations")).ok_or_else(|| {
         let message = "send the query as gfql_query, or a list of operations as gfql_operations";
         ServiceError::invalid("gfql_query", message)
     })?;
     let output = text_of(body, "gfql_output")?;
-    if let Value::String(text) = query {
-        if let Some(output) = output {
-            return Err(QueryError::new(ErrorCode::Output, "only a Let has named results")
-                .field("gfql_output")
-                .value(output)
-                .suggest("leave gfql_output out")
-                .into());
-        }
-        let params = match body.get("params") {
-            None | Some(Value::Null) => Map::new(),
-            Some(Value::Object(params)) => params.clone(),
-            Some(_) => return Err(ServiceError::invalid("params", "params has to be an object")),
-        };
-        return Ok(ParsedQuery::Cypher(Arc::new(graphlume_cypher::parse_text(text)?), params));
+    if let (Value::String(_), Some(output)) = (query, &output) {
+        return Err(QueryError::new(ErrorCode::Output, "only a Let has named results")
+            .field("gfql_output")
+            .value(output)
+            .suggest("leave gfql_output out")
+            .into());
     }
-    Ok(ParsedQuery::Gfql(Arc::new(graphlume_gfql::parse(query)?), output))
+    let parsed = parse_query(query, &NumberIds::default())?;
+    Ok(match parsed {
+        ParsedQuery::Gfql(query, _) => ParsedQuery::Gfql(query, output),
+        ParsedQuery::Cypher(text, none) => match body.get("params") {
+            None | Some(Value::Null) => ParsedQuery::Cypher(text, none),
+            Some(Value::Object(params)) => ParsedQuery::Cypher(text, params.clone()),
+            Some(_) => return Err(ServiceError::invalid("params", "params has to be an object")),
+        },
+        rule @ ParsedQuery::Rule(_) => rule,
+    })
+}
+
+/// A query: a text is one of Cypher, in which texts of digits find `ids`, and all else operations or a Let.
+pub(crate) fn parse_query(query: &Value, ids: &NumberIds) -> Result<ParsedQuery, ServiceError> {
+    if let Value::String(text) = query {
+        let text = graphlume_cypher::parse_text_with(text, ids)?;
+        return Ok(ParsedQuery::Cypher(Arc::new(text), Map::new()));
+    }
+    Ok(ParsedQuery::Gfql(Arc::new(graphlume_gfql::parse(query)?), None))
 }

@@ -168,7 +168,7 @@ impl Queries {
         memory: &MemoryConsumer,
     ) -> Result<PropertyGraph, ServiceError> {
         let origin = self.ctx.engine.origin(target.clone()).await?;
-        let frame = self.ctx.engine.positions(target, epoch).await?;
+        let frame = self.ctx.engine.reads(target).positions(epoch).await?;
         let exhausted = |e| ServiceError::from(EngineError::from(e));
         // The frame, and the positions that are read from it.
         let held = memory.reserve(2 * frame.len() as u64).map_err(exhausted)?;

@@ -104,7 +104,7 @@ impl Sessions {
             }
         };
         let epoch = graph.epoch;
-        let frame = self.ctx.engine.positions(grant.target(), epoch).await?;
+        let frame = self.ctx.engine.reads(grant.target()).positions(epoch).await?;
         let depths = info.placed_depths;
         let read = move |_: &_| {
             let mut page = wire::Viewer::default();
