@@ -24,13 +24,13 @@ use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::health::EngineHealth;
 use crate::layout_settings::LayoutSettings;
+use crate::messages::SessionState;
 use crate::reply::Reply;
 use crate::residency::QueryMemory;
 use crate::session::collection_set::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
 };
 use crate::session::control::Control;
-use crate::session::events::SessionState;
 use crate::session::viewer::Viewer;
 use crate::stats::EngineStats;
 use crate::target::Target;

@@ -14,6 +14,7 @@ const LIN_LOG_FROM: u32 = 500;
 
 /// How the layout of a session runs. Numbers are multipliers of the layout's own defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase", default)]
 pub struct LayoutSettings {
     /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that

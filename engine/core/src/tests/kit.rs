@@ -255,6 +255,11 @@ pub(super) fn until(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
+/// The JSON of an event's message.
+pub(super) fn message(event: &ViewerEvent) -> Option<serde_json::Value> {
+    event.message().map(|message| serde_json::to_value(message).expect("JSON"))
+}
+
 /// The viewer's next event that `pick` takes; others are passed over.
 pub(super) fn next<T>(
     viewer: &mut Viewer,

@@ -1,11 +1,12 @@
 import type { Program } from '../gl/gpu.ts';
 import type { Marks, TextInk } from '../gl/marks.ts';
+import type { AxisRow, MapPlace } from '../net/scene-parts.ts';
 import type { Picture } from '../picture/picture.ts';
 import type { Rect, Size, View } from '../scene/camera.ts';
 import { css, type Rgb } from '../scene/color.ts';
-import { axisLabels, ringLine, straightLine, type AxisLabel, type AxisRow } from './axes.ts';
+import { axisLabels, ringLine, straightLine, type AxisLabel } from './axes.ts';
 import { WorldLines, linesProgram } from './world-lines.ts';
-import { graticule, loadMap, type MapPlace, type WorldMap } from './world-map.ts';
+import { graticule, loadMap, type WorldMap } from './world-map.ts';
 
 /** What lies under the edges: a map, and the axes of a layout. */
 

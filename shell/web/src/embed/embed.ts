@@ -4,7 +4,7 @@ import { freshId } from '../document/document.ts';
 import { lookProblem } from '../document/look.ts';
 import type { DocumentSession } from '../document/session.ts';
 import * as state from '../document/state.ts';
-import type { Change } from '../net/messages.ts';
+import type { Change } from '../net/page-messages.ts';
 import * as store from '../state/store.ts';
 import type { LiveViewer } from '../state/live-viewer.ts';
 import * as acts from './acts.ts';

@@ -1,4 +1,5 @@
-import { CLOSE, type Message } from '../net/session.ts';
+import type { Told } from '../net/messages.ts';
+import { CLOSE } from '../net/session.ts';
 import { Helm } from './helm.ts';
 import * as store from './store.ts';
 
@@ -15,10 +16,10 @@ export class Ending {
   constructor(private readonly open: () => void) {}
 
   /** The link stands. */
-  stands(hello: Message): void {
+  stands(hello: Told<'hello'>): void {
     this.renewals = 0;
     this.helm.told(hello);
-    store.user.value = typeof hello.user === 'string' ? hello.user : '';
+    store.user.value = hello.user;
   }
 
   ended(code: number, reason: string): void {

@@ -1,4 +1,4 @@
-import type { Message } from '../net/session.ts';
+import type { Told } from '../net/messages.ts';
 import { WATCHING } from './layout-words.ts';
 import * as store from './store.ts';
 
@@ -10,11 +10,11 @@ export class Helm {
   private joins = false;
 
   /** The server says what this page may do. */
-  told(hello: Message): void {
+  told(hello: Told<'hello'>): void {
     store.steers.value = hello.steers !== false;
-    store.framed.value = hello.framed === true;
+    store.framed.value = hello.framed;
     this.joins = !store.steers.value;
-    if (typeof hello.key !== 'string') return;
+    if (!hello.key) return;
     this.key = hello.key;
     try {
       sessionStorage.setItem(KEY, hello.key);
