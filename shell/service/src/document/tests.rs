@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use graphlume_engine::ToPage;
 use graphlume_types::Budget;
 use graphlume_types::UserId;
 use graphlume_types::hash::mix64;

@@ -98,9 +98,9 @@ export class Underlay {
     this.kept.clear();
   }
 
-  private ink(of: keyof typeof STRENGTH, share = 1): Rgb {
+  private ink(part: keyof typeof STRENGTH, share = 1): Rgb {
     const theme = this.picture.backdrop.light ? 'light' : 'dark';
-    return { ...INK[theme], a: STRENGTH[of][theme] * share };
+    return { ...INK[theme], a: STRENGTH[part][theme] * share };
   }
 
   /** Lines made once, for as long as positions are told from the same origin. */
@@ -131,8 +131,8 @@ export class Underlay {
 
   private drawMap(view: View, size: Size, place: MapPlace): void {
     if (this.unasked) void this.load(place);
-    const thin = (of: 'coast' | 'border' | 'graticule'): LineLook => ({
-      ink: this.ink(of),
+    const thin = (part: 'coast' | 'border' | 'graticule'): LineLook => ({
+      ink: this.ink(part),
       width: 1,
       dash: 0,
     });

@@ -19,8 +19,8 @@ export type Meaning =
   | { accompanies: true };
 
 const entry = (path: string): Meaning => ({ entry: path });
-const knob = (at: number, name: string): [string, Meaning] => [
-  `layout.options.forceatlas2barnes.${at}.value`,
+const knob = (index: number, name: string): [string, Meaning] => [
+  `layout.options.forceatlas2barnes.${index}.value`,
   entry(`settings/${name}`),
 ];
 

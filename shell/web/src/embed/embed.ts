@@ -162,7 +162,7 @@ class Embed {
   /** A path below the view, or the whole of one that leads elsewhere, with dots between. */
   private inView(path: Path): string {
     const full = resolve(this.tree, path);
-    const within = AT_VIEW.every((key, at) => String(full[at]) === String(key));
+    const within = AT_VIEW.every((key, depth) => String(full[depth]) === String(key));
     return (within ? full.slice(AT_VIEW.length) : full).join('.');
   }
 

@@ -59,7 +59,7 @@ export interface BoundLayer {
   readonly busy: boolean;
   readonly obstacles: readonly Rect[];
   readonly edgeLabels: readonly EdgeLabel[];
-  readonly LegendSign: (props: { of: ColorKey; swatch: Swatch; color?: string }) => JSX.Element;
+  readonly LegendSign: (props: { colorKey: ColorKey; swatch: Swatch; color?: string }) => JSX.Element;
   underlie(message: Told<'graph' | 'legend'>): void;
   frame(frame: Frame): void;
   hover(edge: number): void;
@@ -101,7 +101,7 @@ export interface SelectionPart {
   toggle(index: number): void;
   draw(points: readonly Point[], tool: Tool): void;
   finish(points: readonly Point[], tool: Tool, how: Joining): void;
-  legend(of: ColorKey, swatch: Swatch, hides: boolean): Promise<void>;
+  legend(key: ColorKey, swatch: Swatch, hides: boolean): Promise<void>;
   select(rule: Rule): Promise<void>;
   match(text: string): Promise<string | null>;
   choose(marks: Uint8Array, edges: readonly number[]): void;

@@ -11,7 +11,7 @@ import { readCollections } from './collections.ts';
 import { documents } from './documents.ts';
 import { EdgeLoading } from './edge-loading.ts';
 import { Ending } from './ending.ts';
-import { maySteer } from './helm.ts';
+import { maySteer } from './page-control.ts';
 import { showLayout, showRefusal } from './layout-state.ts';
 import { showLink } from './link-state.ts';
 import { showNotices } from './notices.ts';
@@ -41,7 +41,7 @@ export class LiveViewer extends Viewer {
       state: showLink,
       ended: (code, reason) => this.ending.ended(code, reason),
       resume: () => (this.graph ? { epoch: this.epoch, seq: this.seq } : null),
-      arrival: () => this.ending.helm.arrival(),
+      arrival: () => this.ending.control.arrival(),
       damaged: (error) => {
         console.error('damaged message', error);
         store.notice.value =

@@ -4,8 +4,8 @@ import * as store from './store.ts';
 
 const KEY = `graphlume.steer.${store.params.session}`;
 
-/** The key of the visit that made the session; it stays in this tab and never gets into an address bar. */
-export class Helm {
+/** Control of the session: the key of the page that made it stays in this tab and out of the address. */
+export class PageControl {
   private key: string | null = remembered();
   private joins = false;
 
@@ -37,7 +37,7 @@ function remembered(): string | null {
   }
 }
 
-/** Whether this page steers; says why when it does not. */
+/** Whether this page controls the session; says why when it does not. */
 export function maySteer(): boolean {
   if (!store.steers.value) store.notice.value = WATCHING;
   return store.steers.value;
