@@ -1,5 +1,5 @@
-//! What is visible of a picture: the filters of its document, found out by the engine and told to its pages, and what
-//! pages ask about its columns.
+//! Visible elements of a picture: found by the engine with the filters of its document and sent to its pages; and the
+//! answers to pages about its columns.
 
 use std::sync::Arc;
 use std::time::Duration;
