@@ -1,4 +1,4 @@
-//! What a command is.
+//! Commands: their priority, their reply and their effect.
 
 use graphlume_types::CancelToken;
 

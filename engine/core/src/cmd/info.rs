@@ -1,4 +1,4 @@
-//! What a session shows and does.
+//! Facts about a session: its dataset, its state and its graph.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who moves next: sessions take turns, one slice each, and layouts travel to the workers and back.
+//! Turns of sessions: each moves for one slice, and layouts travel to the workers and back.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;

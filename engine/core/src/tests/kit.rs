@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Kit that the tests share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
