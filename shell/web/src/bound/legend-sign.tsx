@@ -8,7 +8,7 @@ import * as store from '../state/store.ts';
 import { DARK_INK, FILL, LIGHT_INK, SIDES, sizeFor } from './icons.ts';
 import { filterOf, ICON_FONT, type Files } from './pictures.ts';
 
-/** What stands before the names of the legend's rows, drawn as icons and badges are on discs. */
+/** Signs before the names of the legend's rows, drawn as icons and badges are on discs. */
 
 /** How often files have arrived: what shows them looks again. */
 export const arrivals = signal(0);

@@ -8,7 +8,7 @@ import { axisLabels, ringLine, straightLine, type AxisLabel } from './axes.ts';
 import { WorldLines, linesProgram } from './world-lines.ts';
 import { graticule, loadMap, type WorldMap } from './world-map.ts';
 
-/** What lies under the edges: a map, and the axes of a layout. */
+/** Underlay of the edges: a map, and the axes of a layout. */
 
 interface LineLook {
   ink: Rgb;

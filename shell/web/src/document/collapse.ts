@@ -6,7 +6,7 @@ import { freshId } from './document.ts';
 import * as state from './state.ts';
 import { plural } from './words.ts';
 
-/** What knows the names of nodes. */
+/** Sources of the names of nodes. */
 interface Naming {
   labels: LabelLayer;
   api: Api;

@@ -3,7 +3,7 @@ import type { Collapsed, Collection, Column, Filter } from '../net/messages.ts';
 import type { FilterCount } from '../net/page-messages.ts';
 import type { Entry } from './document.ts';
 
-/** What the panels of the document show; only the session of the document writes it. */
+/** State that the panels of the document show; only the session of the document writes it. */
 
 export const filters = signal<Entry<Filter>[]>([]);
 export const collections = signal<Entry<Collection>[]>([]);

@@ -1,6 +1,6 @@
 /**
- * What the JavaScript client can ask of this page, and what becomes of it. This is the one list of it: the
- * page takes no path that is not here, and a test holds it against what the installed client has.
+ * Calls that the JavaScript client can make to this page, and their effects. This is the one list of them:
+ * the page takes no path that is not here, and a test holds it against what the installed client has.
  */
 
 /** What the page itself does when a path is set. */

@@ -5,7 +5,7 @@ import * as state from '../document/state.ts';
 import { ruleWords } from '../document/words.ts';
 import type { Brush, Column, Encoding, Filter, Histogram, Scalar } from '../net/messages.ts';
 
-/** Which histograms are shown, what they hold, and the brushes on them. */
+/** Histograms that are shown, their values, and the brushes on them. */
 
 /** Columns that are shown unless somebody has chosen. */
 const FIRST_MAX = 6;

@@ -4,7 +4,7 @@ import { toScreen, type Rect, type Size, type View } from '../scene/camera.ts';
 import { css, type Rgb } from '../scene/color.ts';
 import { placeLabels, shorten, spotPlace, type Candidate, type Disc, type Placed } from '../scene/labels.ts';
 
-/** Which names and rings lie over the picture, and where. */
+/** Names and rings over the picture, with their places. */
 
 export interface LabelStyle {
   font: string;

@@ -13,7 +13,7 @@ import { clearSelection } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Selection } from './selection.ts';
 
-/** What is done with the selection in the session's document, and what is selected by way of the server. */
+/** Acts on the selection in the session's document, and selections by way of the server. */
 
 /** Nodes that are pinned or released at once. */
 const PINS_MAX = 1000;

@@ -1,4 +1,4 @@
-// What was asked for and is not done: by the dataset, and by the address of the page.
+// Notices about what was asked for and is not done: by the dataset, and by the address of the page.
 
 import { blockedSite } from './picture-sites.ts';
 import * as store from './store.ts';
