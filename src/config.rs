@@ -1,4 +1,4 @@
-//! Where settings come from when no flag gives them: the environment (clap reads `GRAPHLUME_<OPTION>`), the
+//! Sources of settings that no flag gives: the environment (clap reads `GRAPHLUME_<OPTION>`), the
 //! unprefixed names of the interface, and the TOML file named by `--config`.
 //!
 //! A file value or an unprefixed variable becomes the *default* of its option, so that clap's own order

@@ -1,4 +1,4 @@
-//! What becomes of a panic: one line in the log, and one sentence on the command line. The default, a
+//! Reports of panics: one line in the log, and one sentence on the command line. The default, a
 //! stack trace on standard error, would show up for every damaged upload that trips a decoder's check.
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};

@@ -1,5 +1,5 @@
-//! What the operating system gives the process: open files, address space, threads. Where it is less than the server needs,
-//! the start says so by the name of the limit.
+//! Limits of the operating system for the process: open files, address space, threads. Where it is less than the server
+//! needs, the start says so by the name of the limit.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

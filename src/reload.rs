@@ -1,4 +1,4 @@
-//! What SIGHUP does: the configuration file is read again, and what a running server can change is changed.
+//! Reloading on SIGHUP: the configuration file is read again, and what a running server can change is changed.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! What a session's picture looks like at rest: how many nodes hide each other, and how much of the screen they take.
+//! Measures of a session's picture at rest: the nodes that hide each other, and the share of the screen that they take.
 
 use graphlume_algo::AlgoError;
 use graphlume_algo::layout::arrange::{ViewBox, arrange, box_share};

@@ -1,4 +1,4 @@
-//! How long algorithms go on after they were told to stop: each is run on one graph and stopped after some times.
+//! Time for which algorithms go on after they were told to stop: each is run on one graph and stopped after some times.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

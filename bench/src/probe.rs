@@ -1,4 +1,4 @@
-//! What the memory of this machine gives, measured in the same run as a task: the rate of reading one long
+//! Memory rates of this machine, measured in the same run as a task: the rate of reading one long
 //! array, and of reading 4-byte cells of a table at random.
 //!
 //! Rates are per processor second of one core, so that they mean the same on a busy machine.

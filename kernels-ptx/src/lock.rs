@@ -1,4 +1,4 @@
-//! Whether the PTX of a checkout was made from its sources, by the record in `ptx.lock`. For build scripts
+//! Check that the PTX of a checkout was made from its sources, by the record in `ptx.lock`. For build scripts
 //! and tests: it needs no CUDA compiler. The caller brings SHA-256, because this crate has no dependencies.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Which device computes.
+//! Choice of the device that computes.
 
 use std::sync::Arc;
 

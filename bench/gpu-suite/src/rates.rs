@@ -1,4 +1,4 @@
-//! What the card gives: bandwidth, reads at random, launches, and copies to and from the host.
+//! Rates of the card: bandwidth, reads at random, launches, and copies to and from the host.
 
 use std::time::Instant;
 

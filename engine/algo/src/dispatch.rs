@@ -1,4 +1,4 @@
-//! Where an algorithm runs: on the GPU where there is one that suffices, else on the CPU.
+//! Dispatch of an algorithm: on the GPU where there is one that suffices, else on the CPU.
 //!
 //! Every caller comes through [`run`]: a dataset's `compute`, GFQL calls, Cypher procedures, the command line. A caller
 //! that has a GPU hands over an [`Accelerator`]; [`forms`] lists the algorithms that have a form for it. A GPU

@@ -1,4 +1,4 @@
-//! What can go wrong while an algorithm is set up or run.
+//! Errors of an algorithm, while it is set up or run.
 
 use graphlume_device::cuda::DeviceError;
 use graphlume_types::{Cancelled, Code, Coded, ResourcesExhausted};

@@ -1,4 +1,4 @@
-//! What an algorithm runs on, and how it reads its parameters.
+//! Input of an algorithm: its graph and its parameters.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What algorithms give.
+//! Results of algorithms.
 
 use std::sync::Arc;
 

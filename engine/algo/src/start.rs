@@ -1,4 +1,4 @@
-//! Where searches begin: the default, and what is said of a start that leads nowhere.
+//! Starts of searches: the default, and the notice about a start that leads nowhere.
 
 use std::cmp::Reverse;
 

@@ -1,5 +1,5 @@
-//! How a graph is shown: calls that choose columns, colours, sizes and texts, and what clients are told
-//! of them beside the tables.
+//! Calls that choose the columns, colours, sizes and texts of a picture, and the answers to clients about them
+//! beside the tables.
 
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::{CallOp, PropertyGraph};

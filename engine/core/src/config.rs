@@ -1,4 +1,4 @@
-//! What may be set about the engine.
+//! Configuration of the engine.
 
 use std::sync::Arc;
 use std::time::Duration;

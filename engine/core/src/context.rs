@@ -1,4 +1,4 @@
-//! What the loop, the workers and the handles share: settings, clock, budget, GPU, and what the engine
+//! Context that the loop, the workers and the handles share: settings, clock, budget, GPU, and what the engine
 //! shows of itself without being asked through a queue.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the engine answers when it cannot do what was asked.
+//! Errors of the engine.
 
 use std::fmt;
 use std::sync::Arc;

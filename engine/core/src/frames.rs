@@ -1,4 +1,4 @@
-//! What viewers draw, as binary frames in the wire format of the scene crate, encoded once for all of them.
+//! Binary frames that viewers draw, in the wire format of the scene crate, encoded once for all of them.
 
 use std::sync::{Arc, OnceLock};
 

@@ -19,12 +19,16 @@ use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::health::EngineHealth;
 use crate::layout_settings::LayoutSettings;
+<<<<<<< HEAD
+=======
+use crate::messages::SessionState;
+use crate::reply::Reply;
+>>>>>>> messages
 use crate::residency::QueryMemory;
 use crate::session::collection_set::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
 };
 use crate::session::control::Control;
-use crate::session::events::SessionState;
 use crate::session::viewer::Viewer;
 use crate::stats::EngineStats;
 use crate::target::Target;

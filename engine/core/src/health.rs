@@ -1,4 +1,4 @@
-//! What the engine says of its own health.
+//! Health of the engine, as it reports it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -27,6 +27,7 @@ mod handle;
 mod health;
 mod layout_settings;
 mod loader;
+mod messages;
 mod query_scheduler;
 mod reply;
 mod report;
@@ -74,13 +75,17 @@ pub use handle::EngineHandle;
 pub use health::EngineHealth;
 pub use layout_settings::LayoutSettings;
 pub use loader::{BuildStage, Built, LoadError, Loaded, Loader};
+pub use messages::{
+    AuthorKind, Backend, ChangedEntry, CollectionLabel, Entries, FilterNumbers, Hello, PageNotice,
+    Phase, SessionState, StepAuthor, ToPage, ToServer, WantedEntry,
+};
 pub use residency::{ColumnInfo, GraphFacts, JobInfo, JobState};
 pub use run_loop::{EngineThread, start};
 pub use session::collection_set::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionSpec, CollectionsView,
 };
 pub use session::control::Control;
-pub use session::events::{Backend, Phase, SessionState, ViewerEvent};
+pub use session::events::ViewerEvent;
 pub use session::placement::Placement;
 pub use session::viewer::Viewer;
 pub use stats::EngineStats;

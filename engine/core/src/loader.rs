@@ -1,4 +1,4 @@
-//! How the engine gets a dataset's tables: the service behind it knows files and records, the engine
+//! Loader of a dataset's tables for the engine: the service behind it knows files and records, the engine
 //! knows graphs.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Where queries wait and run: a multilevel feedback queue, so that long queries of one user keep no other
+//! Scheduler of queries: a multilevel feedback queue, so that long queries of one user keep no other
 //! user from short ones.
 //!
 //! Every query gets a short quantum at the first priority level. One that is not done by then is preempted and

@@ -1,4 +1,4 @@
-//! How work on other threads tells the loop what came of it.
+//! Reports by which work on other threads tells the loop of its result.
 
 use std::sync::Arc;
 

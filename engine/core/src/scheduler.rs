@@ -1,4 +1,4 @@
-//! Where work runs that is not the loop's: the worker pools, the scheduler of queries and the CPU pool.
+//! Threads for work that is not the loop's: the worker pools, the scheduler of queries and the CPU pool.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

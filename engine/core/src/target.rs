@@ -1,4 +1,4 @@
-//! Which session a call means.
+//! Target of a call: the session that it means.
 
 use graphlume_types::{Caller, DatasetId, SessionId};
 

@@ -1,4 +1,4 @@
-//! What was written. There is no form for a clause that writes.
+//! Syntax tree of a text. There is no form for a clause that writes.
 
 use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::Direction;

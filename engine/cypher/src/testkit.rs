@@ -1,4 +1,4 @@
-//! What the conformance tests need of the inside: the set-up queries of scenarios, which create.
+//! Parts of the inside that the conformance tests need: the set-up queries of scenarios, which create.
 //!
 //! Nothing of the product can reach this: the parser of queries has no such clause.
 

@@ -1,4 +1,4 @@
-//! What is known of the type of an expression before it runs: a set of kinds.
+//! Type of an expression as known before it runs: a set of kinds.
 
 use graphlume_expr::Scalar;
 

@@ -1,4 +1,4 @@
-//! What the machine offers: the processor's threads and vector widths, its memory, and a GPU when a driver
+//! Devices of the machine: the processor's threads and vector widths, its memory, and a GPU when a driver
 //! is found at run time. Nothing here needs CUDA to build or to start.
 
 pub mod columns;

@@ -1,4 +1,4 @@
-//! How two values are compared.
+//! Comparisons of two values.
 
 use std::cmp::Ordering;
 

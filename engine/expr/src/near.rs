@@ -1,4 +1,4 @@
-//! What is known of many values of which the one at a place of their order is wanted.
+//! Selection of the value at a place of the order of many: the part of them that is known.
 
 use crate::vector::{Values, Vector};
 

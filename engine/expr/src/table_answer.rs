@@ -1,4 +1,4 @@
-//! What another device than the CPU finds of the columns of a table.
+//! Answers of another device than the CPU about the columns of a table.
 
 use std::ops::RangeInclusive;
 

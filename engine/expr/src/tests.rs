@@ -1,4 +1,4 @@
-//! What the evaluators say of every row, against a row by row reading; over several vectors and units, at one, two and
+//! Answers of the evaluators for every row, against a row by row reading; over several vectors and units, at one, two and
 //! three threads.
 
 use std::sync::Arc;

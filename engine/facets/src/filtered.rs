@@ -1,4 +1,4 @@
-//! What filters leave of a picture.
+//! Elements that filters leave of a picture.
 
 use graphlume_expr::QueryError;
 use graphlume_scene::Bits;

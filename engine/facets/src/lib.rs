@@ -1,4 +1,4 @@
-//! What of a picture is shown, and how its columns are distributed: filters, masks and histograms that follow each other.
+//! Facets of a picture: filters, masks and histograms of columns that follow each other.
 //!
 //! A [`FilterSet`] of a session is evaluated over the graph that is drawn: every [`Rule`] becomes a set of bits, which is
 //! kept, so that moving one brush costs one mask; joined they say which nodes and edges are visible. A histogram counts

@@ -1,4 +1,4 @@
-//! What is asked of the elements of a picture: rules, and filters made of them. Their JSON is that of a session's document.
+//! Rules about the elements of a picture, and filters made of them. Their JSON is that of a session's document.
 
 use std::io::Read;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is visible of a picture: masks joined, edges between visible ends, and nodes without visible edges.
+//! Visible part of a picture: masks joined, edges between visible ends, and nodes without visible edges.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

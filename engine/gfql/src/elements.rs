@@ -1,4 +1,4 @@
-//! Which elements of a graph a query keeps, without making tables of them.
+//! Elements of a graph that a query keeps, without making tables of them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which way edges are followed.
+//! Direction in which edges are followed.
 
 /// Which way edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

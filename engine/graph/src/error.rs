@@ -1,4 +1,4 @@
-//! What can go wrong while tables become a graph.
+//! Errors of making a graph of tables.
 
 use graphlume_types::limits::{EDGES_MAX, NODES_MAX};
 use graphlume_types::{Cancelled, Code, Coded, nearest};

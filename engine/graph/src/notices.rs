@@ -1,4 +1,4 @@
-//! What tables hold that the graph made of them does not show.
+//! Notices about values of tables that the graph made of them does not show.
 
 use graphlume_table::Table;
 use graphlume_types::Notice;

@@ -1,4 +1,4 @@
-//! Which elements of a graph a text keeps.
+//! Elements of a graph that a text keeps.
 
 use graphlume_cypher::{Answer, Text, Value};
 use graphlume_expr::{ErrorCode, QueryError};

@@ -1,4 +1,4 @@
-//! What is shown about one element.
+//! Cards: the facts about one element, and the names of several.
 
 #![deny(
     clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! How large the page draws what the wire says.
+//! Diameters at which the page draws the sizes on the wire.
 
 use graphlume_types::stage::WINDOW;
 

@@ -1,4 +1,4 @@
-//! What nodes are called.
+//! Labels of nodes.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What is drawn: encodings resolved to colours, sizes, labels and a legend, and the binary frames that
+//! Scenes: encodings resolved to colours, sizes, labels and a legend, and the binary frames that
 //! carry them to the page. Pure functions of their inputs; a bad encoding is a warning, never a failure.
 
 mod axes;

@@ -1,4 +1,4 @@
-//! Whether the nodes lie on a map of the world, and how that map lies under them.
+//! Map of the world under the nodes, where they lie on one.
 
 use graphlume_table::to_f64;
 use serde_json::{Value, json};

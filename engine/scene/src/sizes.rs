@@ -1,4 +1,4 @@
-//! How large nodes are: by a column that is bound, else by their degrees.
+//! Sizes of nodes: by a column that is bound, else by their degrees.
 
 use rayon::prelude::*;
 use serde_json::{Value, json};

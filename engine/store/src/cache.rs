@@ -1,4 +1,4 @@
-//! What follows from a graph alone and is worth keeping with it, such as the adjacency of one type.
+//! Cache of values that follow from a graph alone, such as the adjacency of one type.
 
 use std::any::Any;
 use std::fmt;

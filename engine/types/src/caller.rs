@@ -1,4 +1,4 @@
-//! Who asks, as far as turns and shares go.
+//! Callers, as far as turns and shares go.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Which known name may have been meant by one that is not known.
+//! The known name nearest to one that is not known.
 
 /// The candidate closest to `name`, when it is close enough to be a typing error.
 #[must_use]

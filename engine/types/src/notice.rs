@@ -1,4 +1,4 @@
-//! What was asked for and not done, told to the person who asked.
+//! Notices: requests that were not carried out as asked, for the person who asked.
 //!
 //! A dataset, a binding, an encoding, a setting or a query may name something that cannot be carried out. Where that
 //! is no reason to refuse it, the answer carries a [`Notice`]: in the reply of the upload, in the dataset's record, in

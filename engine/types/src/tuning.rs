@@ -1,4 +1,4 @@
-//! Whether the thresholds of the query engine are the shipped ones or small ones.
+//! Thresholds of the query engine: the shipped ones, or small ones.
 //!
 //! Each crate that has thresholds (rows from which on threads share work, values up to which a set is kept as a list)
 //! names them in a `Tuning` of its own, with two values: the shipped one, and one with which a graph of a few nodes takes

@@ -1,4 +1,4 @@
-//! Which names this server answers to. A page of another site can have its own name lead to an address of the
+//! Host names to which this server answers. A page of another site can have its own name lead to an address of the
 //! reader's machine, and then counts as ours in the browser: only the header `Host` still tells the name.
 
 use std::net::IpAddr;

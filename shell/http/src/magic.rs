@@ -1,4 +1,4 @@
-//! Where a login link leads: its first visit by a person signs the browser in and goes on to the graph.
+//! Address of login links: the first visit by a person signs the browser in and goes on to the graph.
 
 use std::sync::Arc;
 

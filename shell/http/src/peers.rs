@@ -1,4 +1,4 @@
-//! How many connections each address has, so that one cannot take the places of all others.
+//! Connections of each address, counted so that one cannot take the places of all others.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! What the shell reads of a request's head before there is a handler: limits, the path below the base, and whether a
+//! Head of a request as the shell reads it before there is a handler: limits, the path below the base, and whether a
 //! person looks at the answer.
 
 use graphlume_types::limits;

@@ -1,4 +1,4 @@
-//! Which handler answers a method and a path, and on what terms.
+//! Routes: the handler for a method and a path, and its terms.
 //!
 //! A row ([`Route`]) stands beside its handler and holds all that is known of the route; [`crate::table`] lists the rows.
 //! Matching, slash rules, 404 and 405 with `Allow`, preflights, metrics labels and `/openapi.json` derive from it. Which

@@ -1,4 +1,4 @@
-//! What happens to every request around its handler: limits, the route table, cross-origin rules,
+//! Steps around the handler of every request: limits, the route table, cross-origin rules,
 //! shedding, panics, headers, counters and the log.
 
 use std::net::IpAddr;

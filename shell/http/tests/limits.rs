@@ -1,4 +1,4 @@
-//! What the listener bears: large heads, slow and silent clients, too many of them, and the end.
+//! Limits of the listener: large heads, slow and silent clients, too many of them, and the end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! What follows when records were lost: no caller comes back in by what had been revoked.
+//! Consequences of lost records: no caller comes back in by what had been revoked.
 //!
 //! A record store that was rebuilt from an export, or whose last commits are gone, knows nothing of the accounts that
 //! were disabled, the keys that were revoked and the logins that were ended since. From such a start on every token,

@@ -1,4 +1,4 @@
-//! Who is asking, and what they may do: accounts, passwords, personal keys, tokens, login links and sessions,
+//! Identities and rights of callers: accounts, passwords, personal keys, tokens, login links and sessions,
 //! organizations, and the one table of rights.
 //!
 //! This crate knows no HTTP, no engine and no file formats. A transport hands a credential to [`Identity`] and gets a

@@ -1,4 +1,4 @@
-//! Which organization a token acts in.
+//! Organizations in which tokens act.
 
 use std::collections::HashMap;
 

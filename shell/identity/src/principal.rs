@@ -1,4 +1,4 @@
-//! Who is asking.
+//! Principals: the callers of a request, with their rights.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How often logins were refused, by reason. Nothing here looks at more than a few counters.
+//! Counts of refused logins, by reason. Nothing here looks at more than a few counters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

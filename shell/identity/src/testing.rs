@@ -1,4 +1,4 @@
-//! What tests need to make credentials that no use case gives out.
+//! Parts with which tests make credentials that no use case gives out.
 
 pub use crate::identity::login_sessions::fresh as fresh_login;
 pub use crate::jwt::{Subject, Tokens};

@@ -1,4 +1,4 @@
-//! How fast passwords may be tried. Failures of one account from one place are refused past a limit, so
+//! Throttle of attempts at passwords. Failures of one account from one place are refused past a limit, so
 //! that no attacker can keep the account's owner out from anywhere else. Failures of one account from
 //! everywhere, and of one address with any account, merely slow further attempts down, and not those from
 //! a place that has signed in to the account before.

@@ -1,4 +1,4 @@
-//! What every use case shares.
+//! Context that every use case shares.
 
 use std::sync::Arc;
 

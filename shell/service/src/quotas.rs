@@ -1,4 +1,4 @@
-//! How much one account may put on the disk: files, and bytes of records, of uploads and of the tables made of them.
+//! Quotas of an account on the disk: files, and bytes of records, of uploads and of the tables made of them.
 //!
 //! The store adds up what an account holds, and changes the sum with each commit. Here is what is on its way: it is
 //! reserved until the record that holds it is written.

@@ -1,4 +1,4 @@
-//! How far uploads are, for callers who read the record meanwhile.
+//! Progress of uploads, for callers who read the record meanwhile.
 
 use std::collections::HashMap;
 use std::sync::Arc;

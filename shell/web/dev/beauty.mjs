@@ -1,4 +1,4 @@
-// How beautiful pictures are, in figures: for each address of a graph a line of a table, and 1 as the exit
+// Beauty of pictures in figures: for each address of a graph a line of a table, and 1 as the exit
 // code when a bar is missed. What the page knows it tells (window.__viewer); every figure is computed here.
 // Usage: node dev/beauty.mjs <address of a graph>… ; BARS='{"png":1e9}' sets bars anew by name.
 //        node dev/beauty.mjs <gallery.json of gallery.py> <account> <password> [name…]

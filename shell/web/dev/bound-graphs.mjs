@@ -1,4 +1,4 @@
-// What graphs of the mock server bind beyond colours and sizes, by the word at the end of their names:
+// Bindings of graphs of the mock server beyond colours and sizes, by the word at the end of their names:
 // `star-40-icons`, `path-12-badges`, `tree-60-rings`, `tree-60-lines`, `path-9-map`, `tree-30-explained`.
 
 /** Font Awesome's user, bug, car; a flag, a text, and a picture of one colour. */

@@ -1,4 +1,4 @@
-// What a frame costs: CPU time of Chromium's GPU process and of the page's renderer while the picture is
+// Cost of a frame: CPU time of Chromium's GPU process and of the page's renderer while the picture is
 // panned, for each frame that was painted. On a machine without a GPU the GPU process draws in software, so
 // this is the cost of the picture itself. Times of the wall clock say nothing on a shared machine.
 // Usage: node dev/frame-cost.mjs <address of a graph>… (Linux: it reads /proc).

@@ -81,9 +81,11 @@ class Session {
     return this.t >= 1 ? 'settled' : 'paused';
   }
 
+  /** What messages say of the layout, whether they tell of a graph or of a change. */
   get layout() {
     const { state, playing, iterations } = this;
-    return { state, playing, iterations, displaced: iterations > 0 };
+    const still = { settings: {}, placed_by: '', placements: 0, depths: this.graph.z ? 1 : 0 };
+    return { state, playing, iterations, displaced: iterations > 0, ...still };
   }
 
   compute() {
@@ -173,12 +175,12 @@ class Session {
     for (const viewer of this.viewers) {
       viewer.say({
         t: 'state',
-        state: this.state,
-        iterations: this.iterations,
+        ...this.layout,
+        detail: '',
         iterations_per_s: rate,
-        playing: this.playing,
-        displaced: this.iterations > 0,
         viewers: this.viewers.size,
+        backend: 'cpu',
+        backend_reason: '',
       });
     }
   }
@@ -196,10 +198,11 @@ class Session {
       edge_columns: [],
       legend: this.bound?.legend ?? graph.legend,
       metadata: this.bound?.metadata ?? graph.metadata ?? {},
-      underlay: this.bound?.underlay,
+      underlay: this.bound?.underlay ?? null,
       edges_named: this.bound?.edgesNamed === true,
-      layout: { ...this.layout, settings: {}, depths: graph.z ? 1 : 0 },
+      layout: this.layout,
       has_positions: false,
+      notices: [],
       has_edge_colors: false,
     };
   }
@@ -358,22 +361,14 @@ function node(session, index, response) {
   });
 }
 
-function hello(session) {
-  return {
-    t: 'hello',
-    protocol_min: 1,
-    protocol_max: 1,
-    build: 'mock',
-    session: session.id,
-    dataset: session.graph.id,
-    state: session.state,
-    detail: '',
-  };
+function hello(session, dataset, state, detail = '') {
+  const facts = { build: 'mock', user: '', notices: [], framed: false };
+  return { t: 'hello', protocol_min: 1, protocol_max: 1, ...facts, session, dataset, state, detail };
 }
 
 /** What a socket tells before its frames. */
 function described(session, response) {
-  const messages = [hello(session), session.graphMessage()];
+  const messages = [hello(session.id, session.graph.id, session.state), session.graphMessage()];
   json(response, 200, { messages, scene_frames: session.scene().length });
 }
 
@@ -457,8 +452,7 @@ const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'gr
 
 /** Datasets that never become a picture. */
 function special(socket, dataset) {
-  const greet = (state, detail = '') =>
-    socket.send(JSON.stringify({ t: 'hello', protocol_min: 1, protocol_max: 1, state, detail }));
+  const greet = (state, detail) => socket.send(JSON.stringify(hello('s', dataset, state, detail)));
   if (dataset === 'missing') socket.close(4404, 'No dataset has this id.');
   else if (dataset === 'private' && !signedIn)
     socket.close(4401, 'This graph is shared with members of acme.');
@@ -485,7 +479,7 @@ server.on('upgrade', (request, raw_, head) => {
     );
     const viewer = new Viewer(socket, session);
     const { steers } = session.document.part(viewer);
-    viewer.say({ ...hello(session), dataset, viewer: viewer.id, steers });
+    viewer.say({ ...hello(session.id, dataset, session.state), viewer: viewer.id, steers, key: null });
     viewer.join();
     socket.on('message', (text) => viewer.hear(JSON.parse(String(text))));
     socket.on('close', () => session.leave(viewer));

@@ -95,10 +95,10 @@ export function paint(graph, columns, seen) {
         chosen[i] = Number(isBuiltIn);
       });
     }
-    const { name, description } = entry;
+    const { name, description = '' } = entry;
     const swatches = [entry.node_color ?? '#ffffff'];
     if (entry.on) entries.unshift({ id: path.slice(12), name, description, swatches, match_count: count });
   }
-  const shown = { collections: entries, background: null };
+  const shown = { collections: entries, background: [] };
   return { color, chosen: bitsOf(chosen), size, icons, legend, collections: shown };
 }

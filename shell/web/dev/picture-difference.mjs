@@ -1,4 +1,4 @@
-// How far the server's picture of a graph is from the page's: opens the pages of a gallery without names and
+// Difference of the server's picture from the page's: opens the pages of a gallery without names and
 // panels, takes their canvas, asks the server for the same picture, and prints a table of what differs.
 // Usage: node dev/picture-difference.mjs <gallery.json of gallery.py> <account> <password> [folder]
 //

@@ -54,7 +54,7 @@ async function makeViewer({ stage, surface }: Surfaces): Promise<LiveViewer> {
 async function start({ stage, surface }: Surfaces): Promise<void> {
   const viewer = await makeViewer({ stage, surface });
   loadFor(viewer);
-  act.setViewer(viewer);
+  act.viewer.value = viewer;
   effect(() => {
     if (store.phase.value !== 'ready' || store.panels.peek()) return;
     void import('./lazy/more.ts').then((more) => more.start(viewer, stage, surface));

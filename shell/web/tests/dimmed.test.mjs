@@ -1,4 +1,4 @@
-// What is selected is seen: by lasso, by the legend and under the pointer, all else keeps as little of its
+// Selected elements are seen: by lasso, by the legend and under the pointer, all else keeps as little of its
 // ink in discs, icons, badges and names, in the page and in the picture of the server.
 // Usage: node --test tests/dimmed.test.mjs, with a server of its own.
 

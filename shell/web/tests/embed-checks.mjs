@@ -1,4 +1,4 @@
-// What has to be seen of each call and each setting of the JavaScript client, in the picture or in the state
+// Checks of the effect of each call and each setting of the JavaScript client, in the picture or in the state
 // of the page.
 
 import assert from 'node:assert/strict';

@@ -21,7 +21,7 @@ for (const folder of ['src', 'tests', 'dev']) {
   for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !/\.(ts|tsx|mjs|css)$/.test(entry.name)) continue;
     // Made by a program.
-    if (entry.name.endsWith('.samples.ts')) continue;
+    if (entry.name.endsWith('.samples.ts') || entry.name === 'page-messages.ts') continue;
     const path = join(entry.parentPath ?? entry.path, entry.name);
     const lines = readFileSync(path, 'utf8').split('\n');
     if (lines.length > LINES_MAX + 1) complaints.push(`${path}: ${lines.length - 1} lines`);

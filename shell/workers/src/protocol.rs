@@ -1,4 +1,4 @@
-//! What a server and its parse worker say to each other, one message after another.
+//! Messages between a server and its parse worker, one after another.
 
 use graphlume_ingest::{Done, Failed, ParseSpec, Progress};
 use serde::{Deserialize, Serialize};

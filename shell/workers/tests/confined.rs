@@ -1,4 +1,4 @@
-//! What a confined parse worker can no longer do. A program of its own, for there is no way back.
+//! Acts that a confined parse worker is refused. A program of its own, for there is no way back.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 

@@ -1,4 +1,4 @@
-//! How a store is asked for, and how it was found.
+//! Options of opening a store, and the state in which it was found.
 
 use std::path::PathBuf;
 use std::sync::Arc;

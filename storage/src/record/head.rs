@@ -1,5 +1,5 @@
-//! What rights and lists ask of a record, kept beside it so that the record itself need not be read: heads, and who
-//! holds a file.
+//! Heads of records and holders of files: the fields that rights and lists need, kept beside a record so that the record
+//! itself need not be read.
 
 use std::collections::BTreeMap;
 

@@ -6,8 +6,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// The text of a JSON value. Cloning shares it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JsonText(Arc<str>);
+#[derive(Debug, Clone)]
+pub struct JsonText(Arc<RawValue>);
+
+impl PartialEq for JsonText {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for JsonText {}
 
 impl JsonText {
     /// The text of a value.
@@ -15,12 +23,18 @@ impl JsonText {
     /// # Errors
     /// A value that JSON cannot hold.
     pub fn of(value: &impl Serialize) -> Result<Self, serde_json::Error> {
-        Ok(Self(serde_json::to_string(value)?.into()))
+        Ok(Self(serde_json::value::to_raw_value(value)?.into()))
     }
 
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The text, as it stands in other JSON.
+    #[must_use]
+    pub fn raw(&self) -> &RawValue {
         &self.0
     }
 
@@ -28,21 +42,19 @@ impl JsonText {
     #[must_use]
     pub fn value(&self) -> serde_json::Value {
         // It was JSON when it was made.
-        serde_json::from_str(&self.0).unwrap_or_default()
+        serde_json::from_str(self.as_str()).unwrap_or_default()
     }
 }
 
 impl Serialize for JsonText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
+        self.0.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for JsonText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        Ok(Self(Box::<str>::from(raw).into()))
+        Ok(Self(Box::<RawValue>::deserialize(deserializer)?.into()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the indexes say of records without reading them: heads, holders of files, bytes of accounts.
+//! Indexes of records, which answer without reading them: heads, holders of files, bytes of accounts.
 
 use std::ops::ControlFlow;
 

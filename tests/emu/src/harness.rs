@@ -1,4 +1,4 @@
-//! What surrounds every kernel test.
+//! Harness of every kernel test.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What the device layer does when the device fails: every allocation refused in turn, every launch
+//! Behaviour of the device layer when the device fails: every allocation refused in turn, every launch
 //! fatal in turn, wrong answers, and slow ones.
 
 #![allow(

@@ -1,5 +1,5 @@
-//! How far communities move while they merge, for the bounds of [`walktrap`](super::walktrap): sets that become one (Tarjan
-//! 1975), each with the length of its path.
+//! Paths that communities move along while they merge, for the bounds of [`walktrap`](super::walktrap): sets that
+//! become one (Tarjan 1975), each with the length of its path.
 
 /// How far each community has moved since the beginning, at most, and which one it is a part of.
 pub(super) struct Paths {

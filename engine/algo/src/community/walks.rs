@@ -1,4 +1,4 @@
-//! Where short random walks end, from every node: what [`walktrap`](super::walktrap) compares.
+//! Ends of short random walks from every node, which [`walktrap`](super::walktrap) compares.
 
 use graphlume_types::CancelToken;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! What the specifications of layouts share: their columns, and the number of dimensions.
+//! Columns and number of dimensions that the specifications of layouts share.
 
 use crate::spec::{OutputSpec, output, param};
 use crate::{AlgoError, Column, Dtype, Output, ParamSpec, ParamValues, Values};

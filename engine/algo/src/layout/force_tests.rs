@@ -1,4 +1,4 @@
-//! What every force and stress layout keeps to.
+//! Rules that every force and stress layout keeps to.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What igraph's force and stress layouts may be given: positions to start from, and bounds.
+//! Parameters of igraph's force and stress layouts: positions to start from, and bounds.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! How alike nodes are by their neighbours.
+//! Similarity of nodes by their neighbours.
 
 pub mod cocitation;
 pub mod pairs;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::command::{Apply, Call, CommandPriority};
+use crate::messages::SessionState;
 use crate::session::Sessions;
 use crate::session::control::Control;
-use crate::session::events::SessionState;
 use crate::target::Target;
 
 pub(crate) struct ControlSession {

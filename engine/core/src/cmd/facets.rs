@@ -1,4 +1,4 @@
-//! What is shown of a session's graph: filters, histograms of its columns, and what a rule means.
+//! Commands about the visible part of a session's graph: filters, histograms of its columns, and members of a rule.
 
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
-//! What a session shows and does.
+//! Facts about a session: its dataset, its state and its graph.
 
 use std::sync::Arc;
 
 use graphlume_types::{DatasetId, SessionId};
 
 use crate::command::{Apply, Call, CommandPriority};
+use crate::messages::SessionState;
 use crate::residency::GraphFacts;
 use crate::session::Sessions;
 use crate::session::collection_set::CollectionsView;
-use crate::session::events::SessionState;
 
 /// What is known about a session at this moment.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What was subtracted from the coordinates of the data.
+//! Origin: the point that was subtracted from the coordinates of the data.
 
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;

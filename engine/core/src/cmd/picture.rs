@@ -13,7 +13,6 @@ use graphlume_raster::{
 use graphlume_scene::wire::{self, Decoded, chosen_of, colors_of, has_some_colors, sizes_of};
 use graphlume_scene::{Bits, IconLayer, backdrop};
 use graphlume_types::CancelToken;
-use serde_json::Value;
 
 use crate::cmd::facets::Parts;
 use crate::cmd::read::{check_epoch, read_for_picture};
@@ -21,6 +20,7 @@ use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::frames::SceneFrames;
+use crate::messages::CollectionList;
 use crate::residency::Lease;
 use crate::target::Target;
 
@@ -127,7 +127,7 @@ impl Apply for Picture {
                         positions: &positions,
                         groups: request.groups.as_deref(),
                         collapsed: &collapsed,
-                        collections: &collections.message,
+                        collections: &collections.list,
                     };
                     drawn(lease, shown, visible.as_ref(), &request, &counted)
                 })
@@ -162,7 +162,7 @@ struct Shown<'a> {
     /// Names of discs, and the nodes that each stands for.
     collapsed: &'a [(String, Bits)],
     /// The message to the page about collections.
-    collections: &'a Value,
+    collections: &'a CollectionList,
 }
 
 /// The nodes of a list of first and last ones.

@@ -1,5 +1,5 @@
-//! What all commands share that only read a graph: the work runs under a lease, on a reader where it takes milliseconds, and
-//! where it may take longer on the threads of queries, where callers take turns.
+//! Shared part of all commands that only read a graph: the work runs under a lease, on a reader where it takes
+//! milliseconds, and where it may take longer on the threads of queries, where callers take turns.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a chain asks of either side: the kernels of `residency/chains.rs` and `residency/chain_hops.rs`, counted before they
+//! Work of a chain on either side: the kernels of `residency/chains.rs` and `residency/chain_hops.rs`, counted before they
 //! run. Walks that may end early, because nothing more is reached, are counted to their bound, and to [`HOPS_EXPECTED`] at
 //! most: a bound far above that is there to be safe, and says little of where a walk ends.
 

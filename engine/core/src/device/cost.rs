@@ -1,4 +1,4 @@
-//! What work over a whole table costs on the CPU and on a GPU, in microseconds: the one place where that is decided.
+//! Cost of work over a whole table on the CPU and on a GPU, in microseconds: the one place where that is decided.
 //!
 //! The CPU's rates are those of bench/results/2026-11-26-columns.md, the GPU's those that an H100 gave
 //! (bench/results/2026-11-26-h100.md).

@@ -1,4 +1,4 @@
-//! What holds device memory and is to be freed later: freeing may take the driver a while, so it never happens
+//! Deferred free list of device memory: freeing may take the driver a while, so it never happens
 //! on the loop's thread.
 
 use std::any::Any;

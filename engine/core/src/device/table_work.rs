@@ -1,4 +1,4 @@
-//! What a job over the columns of a table asks of either side: the kernels of `residency/table_run.rs`, counted before they
+//! Work of a job over the columns of a table on either side: the kernels of `residency/table_run.rs`, counted before they
 //! run.
 
 use graphlume_expr::{JobTest, TableJob, places};

@@ -1,4 +1,4 @@
-//! What a count of paths asks of either side: the kernels of `residency/tally_run.rs`, counted before they run.
+//! Work of a count of paths on either side: the kernels of `residency/tally_run.rs`, counted before they run.
 
 use graphlume_algo::gpu::relation::CHUNK;
 use graphlume_algo::gpu::tally::AT_ONCE;

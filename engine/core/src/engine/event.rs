@@ -1,4 +1,4 @@
-//! What other threads report to the loop, whichever part of the engine it is for.
+//! Reports of other threads to the loop, for every part of the engine.
 
 use crate::canary::Canary;
 use crate::residency::ResidencyEvent;

@@ -13,10 +13,10 @@ use crate::checkpoint::CheckpointStore;
 use crate::context::EngineContext;
 use crate::error::{ClosedReason, EngineError};
 use crate::loader::Loader;
+use crate::messages::Backend;
 use crate::report::Reports;
 use crate::residency::{Availability, Need, Residency, ResidencyEvent};
 use crate::scheduler::Scheduler;
-use crate::session::events::Backend;
 use crate::session::{SessionEvent, Sessions};
 
 pub(crate) use device_monitor::DeviceMonitor;

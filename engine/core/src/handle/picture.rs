@@ -9,8 +9,9 @@ use super::EngineHandle;
 use crate::cmd;
 use crate::cmd::picture::PictureRequest;
 use crate::error::EngineError;
+use crate::messages::Phase;
 use crate::residency::GraphFacts;
-use crate::session::events::{Phase, ViewerEvent};
+use crate::session::events::ViewerEvent;
 use crate::target::Target;
 
 impl EngineHandle {

@@ -1,4 +1,4 @@
-//! What loaders tell the loop, and how any thread asks it for memory.
+//! Reports of loaders to the loop, and requests of any thread to it for memory.
 
 use crossbeam::channel::{Sender, bounded};
 use graphlume_types::{DatasetId, MakeRoom, Reservation, ResourcesExhausted};

@@ -1,4 +1,4 @@
-//! Which graphs are in memory: loads, who waits for them, placing, and eviction.
+//! Residency of graphs in memory: loads, callers that wait for them, placing, and eviction.
 //!
 //! There is one way to ask for a graph, [`Residency::request`]: it starts a load if one is needed and tells at
 //! once where the dataset is. Sessions keep that answer as their state and ask again when an [`Update`] tells

@@ -28,6 +28,7 @@ pub(super) type Positions = Vec<[f32; 2]>;
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ColumnInfo {
     /// Its name.
     pub name: String,
@@ -37,6 +38,7 @@ pub struct ColumnInfo {
 
 /// The unchanging facts about a loaded graph.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct GraphFacts {
     /// Version of the element set; node and edge indices are valid within it.
     pub epoch: u32,
@@ -53,6 +55,7 @@ pub struct GraphFacts {
     /// Columns of the edge table.
     pub edge_columns: Vec<ColumnInfo>,
     /// The dataset's metadata as uploaded.
+    #[cfg_attr(test, ts(type = "unknown"))]
     pub metadata: Value,
     /// Whether positions are bound.
     pub has_positions: bool,
@@ -63,6 +66,7 @@ pub struct GraphFacts {
     #[serde(skip)]
     pub is_laid_out: bool,
     /// What of the dataset is not shown as asked.
+    #[cfg_attr(test, ts(as = "Vec<crate::PageNotice<'static>>"))]
     pub notices: Vec<Notice>,
 }
 

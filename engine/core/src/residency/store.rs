@@ -1,6 +1,6 @@
-//! Where each dataset is. Loading is single-flight: any number of callers of a cold dataset cause one load.
-//! Memory is a cache: every graph can be loaded again, so one without leases may be evicted
-//! at any time.
+//! Store of the datasets with the place of each. Loading is single-flight: any number of callers of a cold dataset
+//! cause one load. Memory is a cache: every graph can be loaded again, so one without leases may be evicted at any
+//! time.
 
 use std::collections::HashMap;
 use std::sync::Arc;

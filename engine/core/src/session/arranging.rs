@@ -1,4 +1,4 @@
-//! What a layout that has ended is given, so that its picture can be read: room on the screen and between nodes.
+//! Arrangement of a layout that has ended, so that its picture can be read: room on the screen and between nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

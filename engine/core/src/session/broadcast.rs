@@ -11,9 +11,10 @@ use parking_lot::Mutex;
 
 use crate::error::ClosedReason;
 use crate::frames::{PositionFrame, SceneFrames};
+use crate::messages::{Phase, SessionState};
 use crate::residency::GraphFacts;
 use crate::session::collection_set::CollectionsView;
-use crate::session::events::{Phase, SessionState, ViewerEvent};
+use crate::session::events::ViewerEvent;
 
 /// What is shown at this moment.
 struct Latest {

@@ -8,10 +8,11 @@ use graphlume_facets::Rule;
 use graphlume_gfql::Query;
 use graphlume_scene::{Bits, Members, Paint};
 use graphlume_types::CancelToken;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::context::EngineContext;
 use crate::frames::SceneFrames;
+use crate::messages::{CollectionEntry, CollectionLabel, CollectionList};
 use crate::residency::Lease;
 use crate::session::drawn_picture::DrawnPicture;
 
@@ -35,8 +36,8 @@ pub struct CollectionSpec {
     pub rule: Arc<CollectionRule>,
     /// How that is coloured.
     pub paint: Paint,
-    /// Further fields for the page and for lists, such as the name.
-    pub fields: Map<String, Value>,
+    /// Its name and description.
+    pub label: CollectionLabel,
 }
 
 /// The collections of a session.
@@ -119,28 +120,24 @@ impl CollectionMembers {
 pub struct CollectionsView {
     /// Id and number of elements of each, the one on top first; the number is absent while unknown.
     pub counts: Vec<(String, Option<u64>)>,
-    /// The message to the page.
-    pub message: Value,
+    /// The list that pages get.
+    pub list: CollectionList,
 }
 
 impl CollectionsView {
     pub(super) fn new(set: &CollectionSet, counts: Vec<(String, Option<u64>)>) -> Self {
-        let entries = set.specs.iter().zip(&counts).enumerate().map(|(position, (l, c))| {
-            let mut entry = json!({
-                "id": l.id, "position": position, "match_count": c.1,
-                "swatches": l.paint.swatches(),
-            });
-            if let Some(fields) = entry.as_object_mut() {
-                fields.extend(l.fields.clone());
+        let entry = |(position, (spec, (_, count))): (usize, (&CollectionSpec, &(String, _)))| {
+            CollectionEntry {
+                id: spec.id.clone(),
+                position,
+                match_count: *count,
+                swatches: spec.paint.swatches(),
+                label: spec.label.clone(),
             }
-            entry
-        });
-        let message = json!({
-            "t": "collections",
-            "collections": entries.collect::<Vec<_>>(),
-            "background": set.background.swatches(),
-        });
-        Self { counts, message }
+        };
+        let collections = set.specs.iter().zip(&counts).enumerate().map(entry).collect();
+        let list = CollectionList { collections, background: set.background.swatches() };
+        Self { counts, list }
     }
 
     /// The number of elements of a collection, when it is known.

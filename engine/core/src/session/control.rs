@@ -1,4 +1,4 @@
-//! What viewers may do to the layout.
+//! Control of the layout by viewers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

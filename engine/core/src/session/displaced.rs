@@ -1,5 +1,5 @@
-//! Whether nodes have left the places that a session began with: the coordinates of the dataset, where it has any, on which a
-//! map would lie.
+//! Test of whether nodes have left the places that a session began with: the coordinates of the dataset, where it has
+//! any, on which a map would lie.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a dragged node takes along when the layout is at rest: its neighbours follow as on springs.
+//! Followers of a dragged node when the layout is at rest: its neighbours follow as on springs.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! How sessions get their graphs.
+//! Graphs of sessions: requests for them, and their updates.
 
 use std::sync::Arc;
 

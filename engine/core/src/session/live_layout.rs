@@ -1,4 +1,4 @@
-//! What a session asks of the forces that move its nodes, wherever they are computed.
+//! Interface of a session to the forces that move its nodes, wherever they are computed.
 
 use std::time::Duration;
 

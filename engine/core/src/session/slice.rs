@@ -1,4 +1,4 @@
-//! What a worker is asked to do with a layout, and what it did.
+//! Requests to a worker about a layout, and its reports.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Who moves next: sessions take turns, one slice each, and layouts travel to the workers and back.
+//! Turns of sessions: each moves for one slice, and layouts travel to the workers and back.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -10,10 +10,10 @@ use graphlume_types::SessionId;
 use crate::config::Config;
 use crate::context::EngineContext;
 use crate::error::EngineError;
+use crate::messages::Backend;
 use crate::residency::Residency;
 use crate::scheduler::Scheduler;
 use crate::session::arranging::Ending;
-use crate::session::events::Backend;
 use crate::session::layout::{Layout, SLICE_ITERATIONS_MAX};
 use crate::session::machine::VizSession;
 use crate::session::slice::{FrameRequest, SliceReport, SliceRequest};

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use graphlume_types::SessionId;
 
 use crate::config::Config;
-use crate::session::events::Backend;
+use crate::messages::Backend;
 use crate::session::layout::Layout;
 use crate::session::machine::VizSession;
 use crate::session::slice::SliceReport;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use graphlume_types::{DatasetId, SessionId};
-use serde_json::{Value, json};
 
 use crate::context::EngineContext;
+use crate::messages::SessionState;
 use crate::session::broadcast::{Cursor, Presence, SessionBroadcast};
-use crate::session::events::{SessionState, ViewerEvent};
+use crate::session::events::ViewerEvent;
 
 /// A viewer attached to a session; detached on drop.
 pub struct Viewer {
@@ -47,16 +47,6 @@ impl Viewer {
     #[must_use]
     pub fn state(&self) -> Arc<SessionState> {
         self.broadcast().state()
-    }
-
-    /// The parts of the `hello` message that the engine knows: session, dataset, state, detail.
-    #[must_use]
-    pub fn hello(&self) -> Value {
-        let state = self.state();
-        json!({
-            "session": self.session(), "dataset": self.dataset(),
-            "state": state.state, "detail": state.detail,
-        })
     }
 
     /// The page reconnects and still shows frame `seq` of `epoch`. What it has is not sent again.

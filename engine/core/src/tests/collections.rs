@@ -6,11 +6,12 @@ use std::time::Duration;
 use graphlume_expr::Strictness;
 use graphlume_scene::{Paint, wire};
 use graphlume_types::{Code, Coded};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::kit::{config, engine, id, next, placed_path, session, until};
 use crate::{
-    CollectionRule, CollectionSet, CollectionSpec, EngineError, SceneFrames, ViewerEvent, block_on,
+    CollectionLabel, CollectionRule, CollectionSet, CollectionSpec, EngineError, SceneFrames,
+    ViewerEvent, block_on,
 };
 
 const RED: [u8; 4] = [255, 0, 0, 255];
@@ -33,10 +34,9 @@ fn hop(a: i64) -> Arc<CollectionRule> {
 }
 
 fn spec(id: &str, rule: &Arc<CollectionRule>, color: &str) -> CollectionSpec {
-    let mut fields = Map::new();
-    fields.insert("name".to_owned(), json!(id));
+    let label = CollectionLabel { name: id.to_owned(), ..CollectionLabel::default() };
     let paint = Paint::flat(Some(color), Some(color)).expect("a colour");
-    CollectionSpec { id: id.to_owned(), rule: rule.clone(), paint, fields }
+    CollectionSpec { id: id.to_owned(), rule: rule.clone(), paint, label }
 }
 
 fn set(revision: u64, specs: Vec<CollectionSpec>) -> Arc<CollectionSet> {
@@ -75,11 +75,9 @@ fn collections_are_painted_in_order_and_taken_off_again() {
     let shown = block_on(e.handle.set_collections(s.clone(), both, vec![("a".to_owned(), found)]));
     let shown = shown.expect("set");
     assert_eq!((shown.count("a"), shown.count("b"), shown.count("c")), (Some(3), Some(3), None));
-    let entry = &shown.message["collections"][1];
-    assert_eq!(
-        (&entry["id"], &entry["position"], &entry["swatches"]),
-        (&json!("b"), &json!(1), &json!(["#0000ff"]))
-    );
+    let entry = &shown.list.collections[1];
+    assert_eq!((entry.id.as_str(), entry.position), ("b", 1));
+    assert_eq!(entry.swatches, ["#0000ff"]);
     let scene = see("both", &|c| c[..3] == [RED, RED, BLUE]);
     assert_eq!(colors(&scene)[3..], own[3..]);
     let edges = wire::colors_of(scene.edge_color.as_ref().expect("edges are painted"));
@@ -92,7 +90,7 @@ fn collections_are_painted_in_order_and_taken_off_again() {
     let scene = see("its own colours", &|c| c == own);
     assert!(wire::colors_of(scene.edge_color.as_ref().expect("told")).is_empty());
     let info = block_on(e.handle.info(s)).expect("known");
-    assert_eq!(info.collections.message["collections"], json!([]));
+    assert_eq!(info.collections.list.collections, []);
 }
 
 #[test]
@@ -129,7 +127,7 @@ fn an_intersection_and_a_background_are_painted_and_late_viewers_see_them() {
         ViewerEvent::Collections(shown) => Some(shown),
         _ => None,
     });
-    assert_eq!(told.message["background"], json!(["#010203"]));
+    assert_eq!(told.list.background, ["#010203"]);
     see(&mut late);
     // Other data: counts are unknown, then those of the new graph.
     e.add(1, placed_path(3));

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Kit that the tests share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -254,6 +254,11 @@ pub(super) fn until(what: &str, mut happened: impl FnMut() -> bool) {
         assert!(begun.elapsed() < Duration::from_secs(30), "still waiting for {what}");
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// The JSON of an event's message.
+pub(super) fn message(event: &ViewerEvent) -> Option<serde_json::Value> {
+    event.message().map(|message| serde_json::to_value(message).expect("JSON"))
 }
 
 /// The viewer's next event that `pick` takes; others are passed over.

@@ -6,8 +6,8 @@ use graphlume_types::{Code, Coded, SessionId};
 use serde_json::json;
 
 use super::kit::{
-    Engine, config, engine, grid, next, next_frame, placed_path, placed_path_in_space, restless,
-    until,
+    Engine, config, engine, grid, message, next, next_frame, placed_path, placed_path_in_space,
+    restless, until,
 };
 use crate::{Control, EngineError, Phase, Placement, ViewerEvent, block_on};
 
@@ -84,7 +84,7 @@ fn nodes_begin_where_their_degrees_put_them_whatever_the_bound_columns_are_calle
     let s = e.open("s", e.add(1, loaded), 0);
     let mut viewer = e.attach(&s);
     let graph = next(&mut viewer, "the graph", |event| match &event {
-        ViewerEvent::Graph(..) => event.message(),
+        ViewerEvent::Graph(..) => message(&event),
         _ => None,
     });
     assert_eq!(graph["has_positions"], true);
@@ -175,7 +175,7 @@ fn a_third_coordinate_is_that_of_the_data_until_a_layout_in_space_gives_another(
     let s = e.open("s", e.add(1, placed_path_in_space(&at)), 0);
     let mut viewer = e.attach(&s);
     let graph = next(&mut viewer, "the graph", |event| match &event {
-        ViewerEvent::Graph(..) => event.message(),
+        ViewerEvent::Graph(..) => message(&event),
         _ => None,
     });
     assert_eq!(graph["layout"]["depths"], 1);
@@ -204,7 +204,7 @@ fn without_a_third_coordinate_there_is_none_to_ask_for() {
         let s = e.open(&format!("s{n}"), e.add(n, placed_path_in_space(&z)), 0);
         let mut viewer = e.attach(&s);
         let graph = next(&mut viewer, "the graph", |event| match &event {
-            ViewerEvent::Graph(..) => event.message(),
+            ViewerEvent::Graph(..) => message(&event),
             _ => None,
         });
         assert_eq!(graph["layout"]["depths"], 0, "{z:?}");

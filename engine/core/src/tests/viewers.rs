@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::kit::{config, engine, grid, next, next_frame, restless, until};
+use super::kit::{config, engine, grid, message, next, next_frame, restless, until};
 use crate::{ClosedReason, Phase, ViewerEvent, block_on};
 
 #[test]
@@ -38,7 +38,7 @@ fn the_messages_have_the_fields_of_the_page_protocol() {
     let s = e.open("s", data, 0);
     let mut viewer = e.attach(&s);
     let graph = next(&mut viewer, "the graph", |event| match &event {
-        ViewerEvent::Graph(..) => event.message(),
+        ViewerEvent::Graph(..) => message(&event),
         _ => None,
     });
     assert_eq!(graph["t"], "graph");
@@ -54,7 +54,7 @@ fn the_messages_have_the_fields_of_the_page_protocol() {
         e.clock.advance(Duration::from_millis(600));
         viewer.state().viewers == 1
     });
-    let state = ViewerEvent::State(viewer.state()).message().expect("text");
+    let state = message(&ViewerEvent::State(viewer.state())).expect("text");
     for field in ["t", "state", "detail", "iterations", "iterations_per_s", "playing", "viewers"] {
         assert!(state.get(field).is_some(), "{field} of {state}");
     }

@@ -1,5 +1,6 @@
-//! Which MATCH clauses in a row are matched as one pattern, so that it starts where the fewest rows are made, wherever that was
-//! written: `MATCH (p)-[:HAS_INTEREST]->(...) MATCH (p)-[:LIVES_IN]->({name: ...})` begins at the place.
+//! Joining of MATCH clauses in a row that are matched as one pattern, so that it starts where the fewest rows are made,
+//! wherever that was written: `MATCH (p)-[:HAS_INTEREST]->(...) MATCH (p)-[:LIVES_IN]->({name: ...})` begins at the
+//! place.
 
 use crate::ast::{Clause, Expr, Kind, Match, PathKind};
 

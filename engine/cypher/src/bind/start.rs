@@ -1,4 +1,4 @@
-//! Where a pattern starts: at the node from which the fewest rows are made on the way.
+//! Start of a pattern: at the node from which the fewest rows are made on the way.
 //!
 //! The rows of each way are estimated from the numbers of nodes and relationships, taken as independent of
 //! each other (Selinger et al., "Access Path Selection in a Relational Database Management System", 1979).

@@ -1,4 +1,4 @@
-//! What an expression must be, told where it is read.
+//! Types that expressions must have, checked where they are read.
 
 use graphlume_expr::{ErrorCode, QueryError};
 

@@ -1,4 +1,4 @@
-//! What a plan says of a run is what the run does.
+//! Profiles: a run does what its plan says of it.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Where a pattern starts, the indexes that it may start from, and how its work is shared out change how fast an
-//! answer comes and nothing else.
+//! Starts of patterns: where one starts, the indexes that it may start from, and how its work is shared out change how
+//! fast an answer comes and nothing else.
 
 use arrow_array::{Float64Array, LargeStringArray};
 

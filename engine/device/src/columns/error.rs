@@ -1,4 +1,4 @@
-//! What can go wrong in a primitive.
+//! Errors of primitives.
 
 use graphlume_types::{Cancelled, Code, Coded, ResourcesExhausted};
 

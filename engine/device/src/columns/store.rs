@@ -1,4 +1,4 @@
-//! Where the words of columns and masks live.
+//! Storage of the words of columns and masks.
 
 use bytemuck::Pod;
 use graphlume_types::{Budget, Reservation, ResourcesExhausted};

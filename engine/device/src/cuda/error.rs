@@ -1,4 +1,4 @@
-//! What can go wrong between this process and the device.
+//! Errors between this process and the device.
 
 use cudarc::driver::sys;
 use graphlume_types::{Code, Coded};

@@ -1,4 +1,4 @@
-//! Whether the context can still be trusted: `Ready`, `Suspect` or, for good, `Lost`.
+//! Health of the context: `Ready`, `Suspect` or, for good, `Lost`.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What the grammar takes, and how it refuses the rest.
+//! Texts that the grammar takes, and its refusals of others.
 
 use graphlume_expr::{Cmp, Scalar};
 

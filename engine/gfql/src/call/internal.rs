@@ -1,4 +1,4 @@
-//! What clients compile into rows for their own use: the identity of nodes and edges, and conditions that
+//! Parts of rows that clients compile for their own use: the identity of nodes and edges, and conditions that
 //! say that two steps are the same node.
 
 use graphlume_expr::{Cmp, QueryError};

@@ -1,4 +1,4 @@
-//! Which functions may be called, with which parameters, and who does them.
+//! Functions that may be called, with their parameters and the code that does them.
 
 use graphlume_calls::list::{GRAPH_CALLS, GraphCall};
 use graphlume_calls::signature::unknown;

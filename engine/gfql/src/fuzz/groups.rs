@@ -1,4 +1,4 @@
-//! What rows of a table have in common: orders, keys, groups.
+//! Orders, keys and groups of the rows of a table.
 
 use super::data::{Rows, V};
 use super::expr::{E, column, order};

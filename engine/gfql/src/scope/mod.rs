@@ -1,4 +1,4 @@
-//! What the evaluation of a query needs besides the query, wherever it is.
+//! Scope of a query: all that its evaluation needs besides the query, at every step.
 
 mod shared;
 

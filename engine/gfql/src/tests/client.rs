@@ -1,4 +1,4 @@
-//! What unchanged clients compile a text in Cypher into, with the names that they make up for it.
+//! Operations into which unchanged clients compile a text in Cypher, with the names that they make up for it.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What clients send: JSON to operations. Every limit of size and depth is checked here.
+//! Wire format of clients: JSON to operations. Every limit of size and depth is checked here.
 
 mod op;
 mod predicate;

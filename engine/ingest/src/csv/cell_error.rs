@@ -1,4 +1,4 @@
-//! What went wrong, in words.
+//! Faults of cells, in words.
 
 use graphlume_types::limits::CELL_BYTES_MAX;
 use memchr::memchr_iter;

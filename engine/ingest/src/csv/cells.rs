@@ -1,4 +1,4 @@
-//! What a single cell means: missing, boolean, number or text.
+//! Meaning of a single cell: missing, boolean, number or text.
 
 use std::collections::HashSet;
 

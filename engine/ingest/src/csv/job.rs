@@ -1,4 +1,4 @@
-//! What the chunks of one parse share, and how the text is cut into them.
+//! State that the chunks of one parse share, and the cutting of the text into them.
 
 use std::ops::Range;
 

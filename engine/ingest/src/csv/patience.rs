@@ -1,4 +1,4 @@
-//! When to try again the quick way that just failed.
+//! Waiting time before the quick way that just failed is tried again.
 
 /// How much is read the slow way before the quick way, which suits most data, is tried again: little at first,
 /// twice as much whenever the try did not pay, and never so much that data which become ordinary stay slow.

@@ -1,4 +1,4 @@
-//! Where the text of one column of one chunk goes.
+//! Room for the text of one column of one chunk.
 
 /// Text in a part of the whole column's memory, which was made for cells as long as those of the sample;
 /// what turns out longer moves into memory of its own.

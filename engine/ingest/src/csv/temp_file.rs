@@ -1,4 +1,4 @@
-//! Where decoded text goes: memory at first, then the scratch file, behind what is already there.
+//! Spool of decoded text: memory at first, then the scratch file, behind what is already there.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -1,4 +1,4 @@
-//! Where cells are: tokens, and the rules of quoting that both tokenizers share.
+//! Tokens, which say where cells are, and the rules of quoting that both tokenizers share.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Where plain bytes go: memory at first, then a file.
+//! Sink of plain bytes: memory at first, then a file.
 
 use std::fs::File;
 use std::io::Write;

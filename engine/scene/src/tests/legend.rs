@@ -1,4 +1,4 @@
-//! What encodings of the legend, and icons, add to it.
+//! Additions of encodings of the legend, and of icons, to the legend.
 
 use std::sync::Arc;
 

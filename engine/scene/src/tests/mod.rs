@@ -1,4 +1,4 @@
-//! What a scene shows for which encodings.
+//! Scenes of given encodings.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bound;

@@ -1,4 +1,4 @@
-//! Which of many bytes belong to a set of bytes, 64 answers a word: the inner loop of every filter whose
+//! Membership of many bytes in a set of bytes, 64 answers a word: the inner loop of every filter whose
 //! columns are had by the byte.
 //!
 //! With AVX2 the set is looked up by the two halves of a byte: the lower half finds, in a table of sixteen

@@ -1,4 +1,4 @@
-//! What a graph keeps that follows from it: columns ready to be read, the index of ids, and whatever the languages derive.
+//! Derived values that a graph keeps: columns ready to be read, the index of ids, and whatever the languages derive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! What was asked for, before it meets a table.
+//! Options of a hypergraph as asked for, before they meet a table.
 
 use std::collections::HashSet;
 

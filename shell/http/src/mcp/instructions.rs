@@ -1,4 +1,4 @@
-//! What a model is told before it sees the tools.
+//! Instructions for a model, sent before it sees the tools.
 
 pub(super) const TEXT: &str = r##"You work on the same live graph picture as a person who has it open in a browser. What you paint appears on their screen at once.
 

@@ -1,4 +1,4 @@
-//! Who this endpoint says it is, in every revision of the protocol.
+//! Manifest of the endpoint: its name, versions and capabilities, in every revision of the protocol.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! Which tools a client is shown: those of the specification, or all.
+//! Toolsets: a client is shown the tools of the specification, or all.
 
 use http::HeaderMap;
 use http::header::HeaderName;

@@ -1,4 +1,4 @@
-//! What a person who is signed in changes of the own account.
+//! Routes of the own account, for a person who is signed in.
 
 use std::sync::Arc;
 

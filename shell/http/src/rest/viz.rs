@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use graphlume_engine::{CALL_DEADLINE, EngineError, ViewerEvent};
+use graphlume_engine::{CALL_DEADLINE, EngineError, ToPage, ViewerEvent};
 use graphlume_service::{Principal, Told, ViewerGrant};
 use graphlume_types::limits;
 use graphlume_types::{CancelReason, Cancelled, Code};
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::ranges::ranged;
 use super::{no_content, ok};
@@ -293,7 +293,8 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     shell.service.sessions.note_request();
     let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
     let hello = ws::greeting(&shell, &viewer, &who, req.only_watches(&shell, &who));
-    let (mut messages, mut frames) = (vec![raw(&hello)?], 0);
+    let hello = raw(&ToPage::Hello(hello))?;
+    let (mut messages, mut frames) = (vec![hello], 0);
     while let Some(event) = viewer.try_next(false) {
         match &event {
             ViewerEvent::Graph(.., scene) => frames = scene.frames().count(),
@@ -325,7 +326,7 @@ struct Known {
 }
 
 /// A message beside those that come as texts.
-fn raw(message: &Value) -> Result<Box<RawValue>, ApiError> {
+fn raw(message: &ToPage<'_>) -> Result<Box<RawValue>, ApiError> {
     let text = serde_json::value::to_raw_value(message);
     text.map_err(|e| ApiError::new(Code::Internal, "internal", e.to_string()))
 }

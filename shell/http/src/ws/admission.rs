@@ -1,4 +1,4 @@
-//! Who may open a stream, and what the page that opens it may do.
+//! Rights: the callers that may open a stream, and the acts that their pages are allowed.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use graphlume_engine::Viewer;
 use graphlume_service::{Arrival, OpenPage, PageControl, Principal, Seat, ViewerGrant};
 use graphlume_types::Code;
-use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::state::Shell;
@@ -53,8 +52,7 @@ pub(super) async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiEr
     let viewer = shell.service.sessions.attach(&grant).await?;
     // Session names are chosen by clients: between the check and this line the name may have come to
     // stand for a graph that this viewer may not see. From here on it cannot: it has a viewer.
-    let shown = grant.dataset.to_string();
-    if viewer.hello().get("dataset").and_then(Value::as_str) != Some(shown.as_str()) {
+    if viewer.dataset() != grant.dataset {
         return Err(ApiError::new(
             Code::Conflict,
             "session-taken",

@@ -1,8 +1,7 @@
-//! The document of a visualization over its live stream: the steps of a page, and what all pages are told of them.
+//! The document of a visualization over its live stream: the steps of a page, and the messages about them to all pages.
 
-use graphlume_engine::ViewerEvent;
+use graphlume_engine::{ToPage, ViewerEvent};
 use graphlume_service::{Principal, Seat, ServiceError, StepRequest, Stepped, Told, ViewerGrant};
-use serde_json::{Value, json};
 
 use super::goodbye::{Goodbye, close_code};
 use super::viewer::{End, Link};
@@ -20,15 +19,13 @@ pub(super) struct At<'a> {
     pub(super) controls: bool,
 }
 
-/// What a page is answered about a step.
-pub(crate) fn answer_of_step(id: &str, done: Result<Stepped, ServiceError>) -> Value {
+/// The answer to a page about a step.
+pub(crate) fn answer_of_step(id: &str, done: Result<Stepped, ServiceError>) -> ToPage<'_> {
     match done {
-        Ok(Stepped { revision, own }) => {
-            json!({"t": "done", "id": id, "revision": revision, "own": own})
-        }
+        Ok(Stepped { revision, own }) => ToPage::Done { id, revision, own },
         Err(error) => {
-            let error = ApiError::from(error);
-            json!({"t": "refused", "id": id, "slug": error.slug, "message": error.message})
+            let ApiError { slug, message, .. } = ApiError::from(error);
+            ToPage::Refused { id, slug, message: message.into() }
         }
     }
 }
@@ -52,7 +49,7 @@ impl Link<'_> {
         let done = self.shell.service.sessions.step(grant, seat.id(), asked).await;
         self.tell_document(seat.pending()).await?;
         let id: String = id.chars().take(STEP_ID_CHARS_MAX).collect();
-        Ok(self.writer.text(answer_of_step(&id, done).to_string()).await?)
+        Ok(self.say(&answer_of_step(&id, done)).await?)
     }
 
     /// Tells what has happened, and after a graph what the document hides of it.
@@ -74,7 +71,7 @@ impl Link<'_> {
     pub(super) async fn tell_document(&mut self, told: Vec<Told>) -> Result<(), End> {
         for one in told {
             match one {
-                Told::Message(message) => self.writer.text(message.to_string()).await?,
+                Told::Message(message) => self.say(&message).await?,
                 Told::Text(text) => match text.bytes() {
                     Ok(bytes) => self.writer.text_bytes(bytes).await?,
                     // The page comes again, and then hears everything.

@@ -1,8 +1,7 @@
 //! The first message of a stream.
 
-use graphlume_engine::Viewer;
+use graphlume_engine::{Hello, PageNotice, SessionState, ToPage, Viewer};
 use graphlume_service::{PageControl, Principal, Seat};
-use serde_json::{Value, json};
 
 use super::viewer::{End, Link};
 use crate::state::Shell;
@@ -11,36 +10,40 @@ use crate::state::Shell;
 const PROTOCOL_MIN: u32 = 1;
 const PROTOCOL_MAX: u32 = 1;
 
-/// What a page is told that may only watch.
+/// The notice for a page that may only watch.
 const FRAMED: &str = "You are signed in, and a page of another site shows this one in a frame: here you watch, what you \
      change is for your eyes alone, and that page's scripts learn nothing. Open it in a window of its own to change it \
      for all. The operator of this server can name sites that may do more with --frame-ancestors.";
 
-/// What the first message says to a page, whether it can steer or not; `only_watches` as [`Req::only_watches`](crate::request::Req::only_watches) found.
-pub(crate) fn greeting(
-    shell: &Shell,
-    viewer: &Viewer,
-    who: &Principal,
+/// The first message to a page without a stream; `only_watches` as [`Req::only_watches`](crate::request::Req::only_watches)
+/// found.
+pub(crate) fn greeting<'a>(
+    shell: &'a Shell,
+    viewer: &'a Viewer,
+    who: &'a Principal,
     only_watches: bool,
-) -> Value {
+) -> Hello<'a> {
+    let SessionState { state, detail, .. } = &*viewer.state();
     let of_address = shell.service.sessions.address_notices(viewer.session());
-    let mut notices: Vec<Value> = of_address.iter().map(|n| json!(n)).collect();
+    let mut notices: Vec<PageNotice<'_>> = of_address.iter().map(Into::into).collect();
     if only_watches {
-        notices.push(json!({"slug": "framed", "text": FRAMED}));
+        notices.push(PageNotice { slug: "framed".into(), text: FRAMED.into(), count: None });
     }
-    let mut hello = json!({
-        "t": "hello",
-        "protocol_min": PROTOCOL_MIN,
-        "protocol_max": PROTOCOL_MAX,
-        "build": shell.config.build,
-        "user": who.username().unwrap_or_default(),
-        "notices": notices,
-        "framed": only_watches,
-    });
-    if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
-        out.extend(parts);
+    Hello {
+        protocol_min: PROTOCOL_MIN,
+        protocol_max: PROTOCOL_MAX,
+        build: &shell.config.build,
+        user: who.username().unwrap_or_default(),
+        notices,
+        framed: only_watches,
+        session: viewer.session(),
+        dataset: viewer.dataset(),
+        state: *state,
+        detail: detail.clone(),
+        steers: None,
+        key: None,
+        viewer: None,
     }
-    hello
 }
 
 impl Link<'_> {
@@ -54,9 +57,9 @@ impl Link<'_> {
         seat: &Seat,
     ) -> Result<(), End> {
         let mut hello = greeting(self.shell, viewer, who, self.only_watches);
-        hello["steers"] = json!(page_control.controls);
-        hello["key"] = json!(page_control.key);
-        hello["viewer"] = json!(seat.id());
-        Ok(self.writer.text(hello.to_string()).await?)
+        hello.steers = Some(page_control.controls);
+        hello.key = Some(page_control.key.as_deref());
+        hello.viewer = Some(seat.id());
+        Ok(self.say(&ToPage::Hello(hello)).await?)
     }
 }

@@ -6,13 +6,13 @@
 
 mod admission;
 mod codec;
+mod credit;
 mod document;
 mod first_picture;
 mod goodbye;
 mod handshake;
 mod hello;
 mod laying;
-mod page;
 mod rate;
 mod viewer;
 

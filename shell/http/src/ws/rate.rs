@@ -1,4 +1,4 @@
-//! How fast a viewer may speak.
+//! Rate limit of the messages of a viewer.
 
 use std::time::Duration;
 

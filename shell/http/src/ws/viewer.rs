@@ -1,30 +1,29 @@
-//! One viewer: what it is sent, what it may say, and when it is dropped.
+//! One viewer: the messages to it, those from it, and the end of its stream.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use graphlume_engine::{Control, EngineError, Viewer, ViewerEvent};
+use graphlume_engine::{Control, EngineError, ToPage, ToServer, Viewer, ViewerEvent, WantedEntry};
 use graphlume_service::{
-    Arrival, NamedLayout, PageControl, Principal, Seat, ServiceError, StepRequest, Told,
-    ViewerGrant,
+    Arrival, ChangeRequest, NamedLayout, PageControl, Principal, Seat, ServiceError, StepRequest,
+    Told, ViewerGrant,
 };
 use graphlume_types::{Coded, limits};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use serde_json::json;
 use tokio::io::{ReadHalf, WriteHalf};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::admission::{Admitted, Asked, admit};
 use super::codec::{Message, ReadError, Reader, Writer, close};
+use super::credit::Credit;
 use super::document::{At, look_at};
 use super::first_picture::FirstPicture;
 use super::goodbye::{Goodbye, close_code, expired, goodbye_for};
 use super::handshake;
 use super::laying::Laying;
-use super::page::{Credit, Said};
 use super::rate::Rate;
 use crate::query;
 use crate::reply::Reply;
@@ -158,8 +157,8 @@ enum Turn {
 impl Link<'_> {
     /// Tells why there is nothing to watch.
     async fn refuse(&mut self, error: &ApiError) -> End {
-        let message = json!({"t": "error", "slug": error.slug, "message": error.message});
-        if self.writer.text(message.to_string()).await.is_err() {
+        let message = ToPage::error(error.slug.as_ref(), error.message.as_str());
+        if self.say(&message).await.is_err() {
             return End::Gone;
         }
         End::Close(Goodbye::new(close_code(error.problem), error.message.clone()))
@@ -319,9 +318,14 @@ impl Link<'_> {
 
     async fn message(&mut self, event: &ViewerEvent) -> io::Result<()> {
         match event.message() {
-            Some(message) => self.writer.text(message.to_string()).await,
+            Some(message) => self.say(&message).await,
             None => Ok(()),
         }
+    }
+
+    /// Sends a message.
+    pub(super) async fn say(&mut self, message: &ToPage<'_>) -> io::Result<()> {
+        self.writer.text(serde_json::to_string(message)?).await
     }
 
     /// Sends bytes that all viewers share.
@@ -345,7 +349,7 @@ impl Link<'_> {
             Message::Pong => return Ok(()),
             Message::Close => return Err(End::Close(Goodbye::new(close::NORMAL, ""))),
         };
-        let said = match serde_json::from_str::<Said>(&text) {
+        let said = match serde_json::from_str::<ToServer>(&text) {
             Ok(said) => said,
             Err(error) => {
                 return self
@@ -354,45 +358,45 @@ impl Link<'_> {
             }
         };
         let control = match said {
-            Said::Ack { seq } => {
+            ToServer::Ack { seq } => {
                 self.credit.acknowledged(seq);
                 return Ok(());
             }
-            said @ (Said::Hidden | Said::Visible) => {
-                self.credit.hidden = matches!(said, Said::Hidden);
+            said @ (ToServer::Hidden | ToServer::Visible) => {
+                self.credit.hidden = matches!(said, ToServer::Hidden);
                 viewer.set_visible(!self.credit.hidden);
                 return Ok(());
             }
-            Said::Resume { epoch, seq } => {
+            ToServer::Resume { epoch, seq } => {
                 self.credit.forgive();
                 viewer.resume(epoch, seq);
                 return Ok(());
             }
-            Said::Other => return Ok(()),
-            Said::Do { id, label, join, changes } => {
-                let changes = changes.into_iter().map(Into::into).collect();
+            ToServer::Other => return Ok(()),
+            ToServer::Do { id, label, join, changes } => {
+                let changes = changes.into_iter().map(change).collect();
                 return self.step(seat, grant, &id, StepRequest::Do { label, join, changes }).await;
             }
-            Said::Undo { id } => return self.step(seat, grant, &id, StepRequest::Undo).await,
-            Said::Redo { id } => return self.step(seat, grant, &id, StepRequest::Redo).await,
-            Said::Play { on: true, ms } if controls => {
+            ToServer::Undo { id } => return self.step(seat, grant, &id, StepRequest::Undo).await,
+            ToServer::Redo { id } => return self.step(seat, grant, &id, StepRequest::Redo).await,
+            ToServer::Play { on: true, ms } if controls => {
                 self.laying.run_forces(self.shell, who, grant, ms);
                 return Ok(());
             }
-            Said::Play { on, ms } => {
+            ToServer::Play { on, ms } => {
                 if controls {
                     self.laying.end();
                 }
                 Control::Play { on, for_millis: ms }
             }
-            Said::Settings(knobs) => Control::Settings(knobs),
-            Said::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },
-            Said::Unpin { index } => Control::Unpin { node: index },
-            Said::Layout { name, params } if controls => {
+            ToServer::Settings(knobs) => Control::Settings(knobs),
+            ToServer::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },
+            ToServer::Unpin { index } => Control::Unpin { node: index },
+            ToServer::Layout { name, params } if controls => {
                 self.laying.begin(self.shell, who, grant, NamedLayout { name, params });
                 return Ok(());
             }
-            Said::Layout { .. } => return self.complain("not-yours", WATCHING).await,
+            ToServer::Layout { .. } => return self.complain("not-yours", WATCHING).await,
         };
         if !controls {
             return self.complain("not-yours", WATCHING).await;
@@ -420,8 +424,7 @@ impl Link<'_> {
     }
 
     async fn complain(&mut self, slug: &str, message: &str) -> Result<(), End> {
-        let message = json!({"t": "error", "slug": slug, "message": message});
-        Ok(self.writer.text(message.to_string()).await?)
+        Ok(self.say(&ToPage::error(slug, message)).await?)
     }
 
     /// Closes in order: our goodbye, theirs, the socket.
@@ -439,6 +442,11 @@ impl Link<'_> {
         let _ = self.writer.shutdown().await;
         self.reader.drain().await;
     }
+}
+
+/// A change of a step.
+fn change(WantedEntry { path, value }: WantedEntry) -> ChangeRequest {
+    ChangeRequest::new(path, value.as_ref())
 }
 
 /// A dataset may have become private since.

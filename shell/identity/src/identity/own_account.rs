@@ -1,4 +1,4 @@
-//! What a person who is signed in changes of the own account: the password, and personal keys.
+//! Changes to the own account by a person who is signed in: the password, and personal keys.
 
 use graphlume_storage::{Batch, KeyRec, Scope, StoreError, UserRec};
 use graphlume_types::calendar::iso8601;

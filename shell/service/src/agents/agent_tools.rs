@@ -1,4 +1,4 @@
-//! What agents ask of the visualizations that people have open.
+//! Requests of agents about the visualizations that people have open.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What agents paint: the collections of a visualization.
+//! Collections of a visualization that agents paint.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What agents do with the visualizations that people have open: which of them they may touch.
+//! Agents at the visualizations that people have open, and the ones that they may touch.
 
 mod agent_results;
 mod agent_tools;

@@ -1,4 +1,4 @@
-//! What the engine asks for when it needs a dataset's tables.
+//! Loader of a dataset's tables for the engine.
 
 use std::sync::{Arc, Weak};
 

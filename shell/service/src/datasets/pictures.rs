@@ -1,4 +1,4 @@
-//! What is said of the pictures of a dataset that pages do not load.
+//! Notices about the pictures of a dataset that pages do not load.
 
 use graphlume_types::Notice;
 use serde_json::Value;

@@ -1,5 +1,6 @@
-//! What of a dataset will not be shown as asked. The answers to its creation and to uploads into it do not wait until
-//! the engine has built its graph: of small tables the rows are asked, of others the names and types of the columns.
+//! Notices about the parts of a dataset that will not be shown as asked. The answers to its creation and to uploads
+//! into it do not wait until the engine has built its graph: of small tables the rows are asked, of others the names
+//! and types of the columns.
 
 use graphlume_engine::{Encodings, NODE_ID};
 use graphlume_graph::GraphSpec;

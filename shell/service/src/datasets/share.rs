@@ -1,4 +1,4 @@
-//! Who else may see or change a dataset.
+//! Sharing: the other people who may see or change a dataset.
 
 use graphlume_identity::Principal;
 use graphlume_identity::authz::Action;

@@ -1,4 +1,4 @@
-//! Where the nodes were before each of the last layouts, so that a layout is a step that can be taken back.
+//! Positions of the nodes before each of the last layouts, so that a layout is a step that can be taken back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

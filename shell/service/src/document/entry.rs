@@ -1,4 +1,4 @@
-//! What the entries of a document may hold.
+//! Entries of a document: the values that each path may hold.
 
 use std::sync::Arc;
 

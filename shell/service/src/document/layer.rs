@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use graphlume_engine::ToPage;
 use graphlume_types::Caller;
 use graphlume_types::limits::{
     DOCUMENT_BYTES_MAX, DOCUMENT_OF_NOBODY_BYTES_MAX, HISTORY_BYTES_MAX, HISTORY_STEPS_MAX,
     OWN_DOCUMENT_BYTES_MAX, OWN_STEPS_MAX, STEPS_TOLD_MAX,
 };
-use serde_json::Value;
 
 use super::history::History;
 use super::{ARRANGEMENT, Actor, Arrangements, Change, Document, Step, number_of};
@@ -62,12 +62,12 @@ pub(crate) struct Committed {
 }
 
 /// What the filters leave visible.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Shown {
     /// The element set that the frames are about; none without frames.
     pub(crate) epoch: Option<u32>,
     /// The message with the numbers.
-    pub(crate) counts: Value,
+    pub(crate) counts: ToPage<'static>,
     /// Which nodes and edges are visible, as frames.
     pub(crate) frames: Vec<Bytes>,
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use graphlume_engine::ToPage;
 use graphlume_types::limits::OWN_DOCUMENTS_BYTES_MAX;
 use graphlume_types::{Budget, SessionId};
 use parking_lot::Mutex;
-use serde_json::json;
 use tokio::sync::watch;
 
 use super::told::{Text, Whole};
@@ -277,7 +277,8 @@ impl Seat {
         let labels = layer.labels(guest.actor());
         let labels = (labels.0.map(str::to_owned), labels.1.map(str::to_owned));
         if labels != self.labels {
-            out.push(Told::Message(json!({"t": "history", "undo": labels.0, "redo": labels.1})));
+            let (undo, redo) = labels.clone();
+            out.push(Told::Message(ToPage::History { undo, redo }));
             self.labels = labels;
         }
         // What is visible to a page with filters of its own was found with them.

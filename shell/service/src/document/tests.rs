@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use graphlume_engine::ToPage;
 use graphlume_types::Budget;
 use graphlume_types::UserId;
 use graphlume_types::hash::mix64;
@@ -44,7 +45,7 @@ fn empty_room() -> std::sync::Arc<Room> {
 /// The JSON of what is told.
 fn message(told: &Told) -> Value {
     match told {
-        Told::Message(message) => message.clone(),
+        Told::Message(message) => serde_json::to_value(message).unwrap(),
         Told::Text(text) => serde_json::from_slice(&text.bytes().unwrap()).unwrap(),
         Told::Frame(_) => Value::Null,
     }
@@ -476,17 +477,18 @@ fn samples() -> String {
     let agent = Actor::Agent(UserId(1));
     room.commit(plan("by an agent", agent), author(agent));
     told.extend(page.pending());
+    let line = |message: &ToPage<'_>| format!("  {},", serde_json::to_string(message).unwrap());
     let mut lines: Vec<String> = told
         .iter()
         .map(|told| match told {
-            Told::Message(message) => format!("  {message},"),
+            Told::Message(message) => line(message),
             Told::Text(text) => {
                 format!("  {},", std::str::from_utf8(&text.bytes().unwrap()).unwrap())
             }
             Told::Frame(_) => panic!("no frame is among them"),
         })
         .collect();
-    lines.extend(crate::sessions::samples().iter().map(|message| format!("  {message},")));
+    lines.extend(crate::sessions::samples().iter().map(line));
     drop(guest);
     let typed = entries.iter().zip(&changes).map(|((kind, ..), change)| {
         let (name, held) = (kind.to_lowercase(), change.value.as_ref().unwrap());
@@ -496,8 +498,8 @@ fn samples() -> String {
     let typed: String = typed.collect();
     format!(
         "// Made by the tests of graphlume-service from what the server sends; `npm run check` holds it to the types.\n\
-         import type {{ Collapsed, Collection, Encoding, Filter, FromServer }} from '../../src/net/messages.ts';\n\n\
-         export const told: FromServer[] = [\n{}\n];\n{typed}",
+         import type {{ Collapsed, Collection, DocumentMessage, Encoding, Filter }} from '../../src/net/messages.ts';\n\n\
+         export const told: DocumentMessage[] = [\n{}\n];\n{typed}",
         lines.join("\n")
     )
 }

@@ -1,11 +1,10 @@
-//! What pages are told of a document, written when it is sent, and paid for until it is.
+//! Messages to pages about a document: written when they are sent, and paid for until they are.
 
-use std::fmt::Write as _;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use graphlume_engine::{AuthorKind, ChangedEntry, Entries, StepAuthor, ToPage};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::layer::Committed;
 use super::value::Paid;
@@ -16,7 +15,7 @@ use crate::error::ServiceError;
 #[derive(Debug, Clone)]
 pub enum Told {
     /// A message of the page protocol.
-    Message(Value),
+    Message(ToPage<'static>),
     /// One that may be large.
     Text(Text),
     /// A binary frame of it.
@@ -30,29 +29,29 @@ pub struct Text(Of);
 #[derive(Debug, Clone)]
 enum Of {
     /// All entries.
-    Whole { shared: Entries, own: Arc<Document>, payer: Payer, known: Known },
+    Whole { shared: Shared, own: Arc<Document>, payer: Payer, known: Known },
     /// A step.
     Step { step: Arc<Committed>, own: bool, me: Author, payer: Payer },
 }
 
 /// The shared entries and their revision.
-type Entries = (u64, Arc<Document>);
+type Shared = (u64, Arc<Document>);
 /// The text of a revision, as long as a page has yet to be sent it.
 type Known = Arc<parking_lot::Mutex<(u64, Option<Weak<Written>>)>>;
 
 /// A text that was written, and is paid for.
 #[derive(Debug)]
 struct Written {
-    text: String,
+    text: Vec<u8>,
     _paid: Paid,
 }
 
 /// A text that several pages hold.
-struct Shared(Arc<Written>);
+struct Common(Arc<Written>);
 
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for Common {
     fn as_ref(&self) -> &[u8] {
-        self.0.text.as_bytes()
+        &self.0.text
     }
 }
 
@@ -83,8 +82,7 @@ impl Text {
     /// As [`Self::bytes`].
     pub fn json(&self) -> Result<Box<RawValue>, ServiceError> {
         let bytes = self.bytes()?;
-        let raw = serde_json::from_slice::<Box<RawValue>>(&bytes);
-        raw.map_err(|e| ServiceError::Internal(format!("a message of a document: {e}")))
+        serde_json::from_slice::<Box<RawValue>>(&bytes).map_err(broken)
     }
 
     /// The JSON of the message.
@@ -95,16 +93,16 @@ impl Text {
         let written = match &self.0 {
             Of::Step { step, own, me, payer } => {
                 let paid = payer.pay(step.bytes() as u64)?;
-                Arc::new(Written { text: changed(step, *own, me), _paid: paid })
+                Arc::new(Written { text: changed(step, *own, me)?, _paid: paid })
             }
             Of::Whole { shared, own, payer, known } => whole(shared, own, payer, known)?,
         };
-        Ok(Bytes::from_owner(Shared(written)))
+        Ok(Bytes::from_owner(Common(written)))
     }
 }
 
 fn whole(
-    (revision, shared): &Entries,
+    (revision, shared): &Shared,
     own: &Document,
     payer: &Payer,
     known: &Known,
@@ -116,12 +114,9 @@ fn whole(
         return Ok(written);
     }
     let paid = payer.pay((shared.bytes() + own.bytes()) as u64)?;
-    let mut text = String::with_capacity(shared.bytes() + own.bytes() + 256);
-    let _ = write!(text, r#"{{"t":"document","revision":{revision},"document":"#);
-    write_entries(&mut text, shared);
-    text += r#","own":"#;
-    write_entries(&mut text, own);
-    text.push('}');
+    let message =
+        ToPage::Document { revision: *revision, document: entries(shared), own: entries(own) };
+    let text = text_of(&message, shared.bytes() + own.bytes())?;
     let written = Arc::new(Written { text, _paid: paid });
     if is_common {
         *known = (*revision, Some(Arc::downgrade(&written)));
@@ -129,34 +124,38 @@ fn whole(
     Ok(written)
 }
 
-/// Entries as a JSON object.
-fn write_entries(text: &mut String, document: &Document) {
-    text.push('{');
-    for (at, (path, held)) in document.below("").enumerate() {
-        let comma = if at > 0 { "," } else { "" };
-        let _ = write!(text, "{comma}{}:{}", json!(path), held.text().as_str());
-    }
-    text.push('}');
+fn entries(document: &Document) -> Entries<'_> {
+    document.below("").map(|(path, held)| (path, held.text().raw())).collect()
+}
+
+fn changed_entry(Change { path, value }: &Change) -> ChangedEntry<'_> {
+    ChangedEntry { path, value: value.as_ref().map(|held| held.text().raw()) }
 }
 
 /// The message about one step.
-fn changed(step: &Committed, own: bool, me: &Author) -> String {
+fn changed(step: &Committed, own: bool, me: &Author) -> Result<Vec<u8>, ServiceError> {
     let author = &step.author;
     // By a link strangers watch, too.
     let name = if author.is_known_to(me) { author.name.as_str() } else { "" };
-    let kind = if matches!(author.actor, Actor::Agent(_)) { "agent" } else { "person" };
-    let by = json!({"name": name, "kind": kind, "you": own || author.actor == me.actor});
-    let (revision, label) = (step.revision, json!(step.label));
-    let mut text = String::with_capacity(step.bytes() + 256);
-    let _ = write!(
-        text,
-        r#"{{"t":"changed","revision":{revision},"own":{own},"label":{label},"by":{by},"changes":["#
-    );
-    for (at, Change { path, value }) in step.changes.iter().enumerate() {
-        let comma = if at > 0 { "," } else { "" };
-        let value = value.as_ref().map_or("null", |held| held.text().as_str());
-        let _ = write!(text, r#"{comma}{{"path":{},"value":{value}}}"#, json!(path));
-    }
-    text += "]}";
-    text
+    let is_agent = matches!(author.actor, Actor::Agent(_));
+    let kind = if is_agent { AuthorKind::Agent } else { AuthorKind::Person };
+    let message = ToPage::Changed {
+        revision: step.revision,
+        own,
+        label: &step.label,
+        by: StepAuthor { name, kind, you: own || author.actor == me.actor },
+        changes: step.changes.iter().map(changed_entry).collect(),
+    };
+    text_of(&message, step.bytes())
+}
+
+/// The text of a message whose values have so many bytes.
+fn text_of(message: &ToPage<'_>, bytes: usize) -> Result<Vec<u8>, ServiceError> {
+    let mut text = Vec::with_capacity(bytes + 256);
+    serde_json::to_writer(&mut text, message).map_err(broken)?;
+    Ok(text)
+}
+
+fn broken(error: serde_json::Error) -> ServiceError {
+    ServiceError::Internal(format!("a message of a document: {error}"))
 }

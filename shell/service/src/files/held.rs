@@ -1,4 +1,4 @@
-//! What datasets say about the files whose tables they hold: whether a file is kept from its organization, and which
+//! Rights that datasets give on the files whose tables they hold: whether a file is kept from its organization, and which
 //! of its tables a caller may make a dataset of. Answered by the indexes of the store, whatever the records hold.
 
 use graphlume_identity::Principal;

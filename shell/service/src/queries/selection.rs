@@ -1,4 +1,4 @@
-//! What is selected in a picture: written to a file, or kept as a dataset of its own.
+//! Selection of a picture: written to a file, or kept as a dataset of its own.
 
 use std::sync::Arc;
 

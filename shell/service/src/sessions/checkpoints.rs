@@ -1,4 +1,4 @@
-//! Where the engine's positions are kept: in files of the data folder.
+//! Checkpoints of the engine's positions, in files of the data folder.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use graphlume_engine::{
-    CollectionRule, CollectionSet, CollectionSpec, CollectionsView, Paint, Rule,
+    CollectionLabel, CollectionRule, CollectionSet, CollectionSpec, CollectionsView, Paint, Rule,
 };
 use graphlume_expr::Strictness;
 use graphlume_storage::CollectionRec;
@@ -69,7 +69,7 @@ impl Collections {
                 }
             })?;
             let paint = paint_of(r).filter(|_| !r.off).unwrap_or_default();
-            Some(CollectionSpec { id: r.id.clone(), rule, paint, fields: shown_of(r) })
+            Some(CollectionSpec { id: r.id.clone(), rule, paint, label: label_of(r) })
         });
         let specs = layers.collect();
         let paint = Paint::flat(background.node.as_deref(), background.edge.as_deref());
@@ -150,13 +150,12 @@ pub(crate) fn refusal(slug: &'static str, message: impl Into<String>) -> Service
     ServiceError::Refused { slug, message: message.into() }
 }
 
-fn shown_of(r: &CollectionRec) -> Map<String, Value> {
-    let fields = [
-        ("name", json!(r.name)),
-        ("description", json!(r.description)),
-        ("palette", json!(r.palette)),
-    ];
-    fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+fn label_of(r: &CollectionRec) -> CollectionLabel {
+    CollectionLabel {
+        name: r.name.clone(),
+        description: r.description.clone(),
+        palette: r.palette.clone(),
+    }
 }
 
 fn paint_of(r: &CollectionRec) -> Option<Paint> {

@@ -1,5 +1,5 @@
-//! Who runs the layout of a shared picture, pins its nodes and changes its settings. The session's owner and
-//! editors of the dataset do; a session without an owner is controlled by the page that came first and so made
+//! Control of a shared picture: running its layout, pinning its nodes and changing its settings. The session's owner and
+//! editors of the dataset have it; a session without an owner is controlled by the page that came first and so made
 //! it, which proves that with a key that it alone was told, until an account owns the session.
 
 use graphlume_identity::authz::{Action, Decision, Guarded, Resource, decides};

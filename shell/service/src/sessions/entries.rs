@@ -1,4 +1,4 @@
-//! What entries of a document mean to the layout, to collections and to the record of a session.
+//! Entries of a document, translated for the layout, for collections and for the record of a session.
 
 use std::collections::BTreeMap;
 

@@ -1,17 +1,17 @@
-//! What is visible of a picture: the filters of its document, found out by the engine and told to its pages, and what
-//! pages ask about its columns.
+//! Visible elements of a picture: found by the engine with the filters of its document and sent to its pages; and the
+//! answers to pages about its columns.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use graphlume_engine::{
-    Axis, EngineError, EngineHandle, FacetColumn, Filter, FilterSet, Histogram, NodeBytes, Rule,
-    Target, Visible, Wanted,
+    Axis, EngineError, EngineHandle, FacetColumn, Filter, FilterCount, FilterNumbers, FilterSet,
+    Histogram, NodeBytes, Rule, Target, ToPage, Visible, Wanted,
 };
 use graphlume_expr::QueryError;
 use graphlume_identity::body::object;
 use graphlume_types::Coded;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Sessions, ViewerGrant, no_session};
 use crate::document::{Change, Document, Held, Layer, Payer, Room, Shown};
@@ -287,23 +287,18 @@ fn shown(revision: u64, visible: Result<Visible, ServiceError>, payer: &Payer) -
     let (epoch, filtered, frames) = match held {
         Ok(held) => held,
         Err(error) => {
-            let counts = json!({
-                "t": "error", "slug": error.slug(),
-                "message": format!("what the filters leave visible was not found: {error}"),
-            });
+            let message = format!("what the filters leave visible was not found: {error}");
+            let counts = ToPage::error(error.slug(), message);
             return Shown { epoch: None, counts, frames: Vec::new() };
         }
     };
-    let entry = |found: Result<graphlume_engine::FilterCount, QueryError>| match found {
-        Ok(count) => json!({"nodes": count.nodes, "edges": count.edges}),
-        Err(problem) => json!({"problem": problem.to_string()}),
+    let numbers = |found: Result<FilterCount, QueryError>| match found {
+        Ok(FilterCount { nodes, edges }) => FilterNumbers::Count { nodes, edges },
+        Err(problem) => FilterNumbers::Problem { problem: problem.to_string() },
     };
-    let filters: Map<String, Value> =
-        filtered.filters.into_iter().map(|(id, found)| (id, entry(found))).collect();
-    let counts = json!({
-        "t": "counts", "revision": revision, "nodes": filtered.nodes.len(),
-        "edges": filtered.edges.len(), "filters": filters,
-    });
+    let filters = filtered.filters.into_iter().map(|(id, found)| (id, numbers(found))).collect();
+    let (nodes, edges) = (filtered.nodes.len(), filtered.edges.len());
+    let counts = ToPage::Counts { revision, nodes, edges, filters };
     Shown { epoch: Some(epoch), counts, frames }
 }
 
@@ -344,9 +339,9 @@ fn some_visible(mask: &'static [u8]) -> Visible {
     Visible { epoch: 1, filtered, masks: [mask.into(), mask.into()] }
 }
 
-/// What pages are told of filters, for the test that holds the page's types to it.
+/// Messages about filters, for the test of the page's types.
 #[cfg(test)]
-pub(crate) fn samples() -> Vec<Value> {
+pub(crate) fn samples() -> Vec<ToPage<'static>> {
     vec![shown(7, Ok(some_visible(&[])), &Payer::default()).counts]
 }
 
@@ -381,8 +376,8 @@ mod tests {
         // What there is no memory for is said.
         let refused = find();
         assert!(refused.frames.is_empty() && refused.epoch.is_none(), "{refused:?}");
-        assert_eq!(refused.counts["t"], "error");
-        assert!(refused.counts["message"].as_str().unwrap().contains("memory"), "{refused:?}");
+        let ToPage::Error { message, .. } = &refused.counts else { panic!("{refused:?}") };
+        assert!(message.contains("memory"), "{refused:?}");
 
         drop(first);
         assert_eq!(memory.used(), 2_000);

@@ -1,5 +1,5 @@
-//! Who pays for the documents of visualizations: the memory of the server, and the account that owns one, or all without
-//! an owner together.
+//! Budgets of memory that documents of visualizations count against: that of the server, and that of the account that
+//! owns one, or of all without an owner together.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who has which visualization open at this moment.
+//! Presence: the accounts that have a visualization open at this moment.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a page asks of the engine about the session that it may watch. A [`ViewerGrant`] proves that it may.
+//! Requests of a page to the engine about the session that it may watch. A [`ViewerGrant`] proves that it may.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What had been ended stays ended: after records were lost, and when the machine's clock is set back.
+//! Credentials that had been ended stay ended: after records were lost, and when the machine's clock is set back.
 
 use std::time::Duration;
 

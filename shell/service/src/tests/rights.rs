@@ -1,4 +1,4 @@
-//! Who may do what, in one table: every actor with every action on every object.
+//! Rights in one table: every actor with every action on every object.
 
 use super::*;
 use crate::Arrival;

@@ -132,7 +132,7 @@ export class Afar implements AfarLayer {
         const levels = readGroups(await readFrame(await answer.arrayBuffer()));
         if (levels[0]?.length === viewer.picture.data.numNodes) {
           let above: Level | null = null;
-          this.levels = levels.slice(0, 2).map((of, k) => (above = new Level(of, MOST[k], above)));
+          this.levels = levels.slice(0, 2).map((groupOf, k) => (above = new Level(groupOf, MOST[k], above)));
           // In a small graph they are asked for to bundle edges along.
           if (viewer.picture.data.numNodes > MANY) groupsShown.value = !SWITCHED_OFF;
         }
@@ -259,19 +259,19 @@ export class Afar implements AfarLayer {
   private addCollapsed({ view, size }: LayerInput): void {
     const { picture } = this.viewer;
     const { origin } = picture.positions;
-    this.collapsed.discs.forEach(({ id, name, count, color, x, y }, at) => {
+    this.collapsed.discs.forEach(({ id, name, count, color, x, y }, index) => {
       const r = radiusOf(count, picture.data.numNodes, size, picture.zoom);
       const [px, py] = toScreen(view, size, x + origin.x, y + origin.y);
       const { center } = picture.backdrop;
       // A second rim tells it from a community.
       const around = { inside: [center.r, center.g, center.b], rim: color } as const;
       this.blobs.disc(px, py, r + RIM_PX, around, 1, 1);
-      const disc = { level: COLLAPSED, at, name, count, x: px, y: py, r, opacity: 1, color, top: -1, id };
-      this.groups.push(disc);
+      const disc = { level: COLLAPSED, at: index, name, count, x: px, y: py, r, opacity: 1, color };
+      this.groups.push({ ...disc, top: -1, id });
     });
   }
 
-  private addLines(level: Level, at: readonly [number, number][], aside: number): void {
+  private addLines(level: Level, places: readonly [number, number][], aside: number): void {
     const most = level.links[0]?.count ?? 1;
     for (const { a, b, count } of level.links) {
       const seen = Math.min(level.shown[a], level.shown[b]) * aside;
@@ -282,7 +282,7 @@ export class Afar implements AfarLayer {
         level.groups[b].color,
       ];
       const { scale } = this.viewer.picture.camera.view;
-      const line = between(at[a], at[b], level.bodies[a].r * scale, level.bodies[b].r * scale);
+      const line = between(places[a], places[b], level.bodies[a].r * scale, level.bodies[b].r * scale);
       if (line) this.blobs.line(line[0], line[1], ends, seen * (0.12 + 0.5 * share), 0.8 + 7 * share);
     }
   }
@@ -427,12 +427,12 @@ export class Afar implements AfarLayer {
     const { data, positions } = picture;
     const [coarse] = this.levels;
     if (epoch !== this.epoch && !this.loading) void this.load();
-    const fits = coarse?.of.length === data.numNodes;
+    const fits = coarse?.groupOf.length === data.numNodes;
     picture.renderer.bending = fits && !inSpace.value ? this.bundles : null;
     const now = [positions.seq, data.nodeHidden, coarse];
     if (!fits || inSpace.value || !differs(this.bundledAt, now)) return;
     this.bundledAt = now;
-    this.bundles.place(coarse.of, data);
+    this.bundles.place(coarse.groupOf, data);
   }
 
   /** Puts members of collapsed discs where the layout has them, until they are gathered again. */

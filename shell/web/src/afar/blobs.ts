@@ -14,7 +14,7 @@ export class Blobs {
   private program: Program | null = null;
   private table: GpuTable | null = null;
   /** A context that was lost and came back has other marks: what is on the device is then gone. */
-  private of: Marks | null = null;
+  private marks: Marks | null = null;
   private data = new Float32Array(FLOATS * 256);
   private count = 0;
 
@@ -46,8 +46,8 @@ export class Blobs {
   draw(renderer: Renderer, size: Size): void {
     if (this.count === 0) return;
     const { gl, marks } = renderer;
-    if (this.of !== marks || !this.program || !this.table) {
-      this.of = marks;
+    if (this.marks !== marks || !this.program || !this.table) {
+      this.marks = marks;
       this.program = new Program(gl, BLOBS_VS, BLOBS_FS);
       this.table = new GpuTable(gl, 'rgba32f');
     }

@@ -28,19 +28,19 @@ export class Bundle implements EdgeBending {
   constructor(private readonly renderer: Renderer) {}
 
   /** Takes the middles of communities from where their nodes are. */
-  place(of: Uint16Array, { current: xy, nodeHidden, ends }: SceneData): void {
+  place(groupOf: Uint16Array, { current: xy, nodeHidden, ends }: SceneData): void {
     this.ends = ends;
     const sums = new Float64Array(3 * (NO_GROUP + 1));
-    for (let i = 0; i < of.length; i += 1) {
+    for (let i = 0; i < groupOf.length; i += 1) {
       if (nodeHidden?.[i] || !(xy[2 * i] < 1e30)) continue;
-      sums[3 * of[i]] += 1;
-      sums[3 * of[i] + 1] += xy[2 * i];
-      sums[3 * of[i] + 2] += xy[2 * i + 1];
+      sums[3 * groupOf[i]] += 1;
+      sums[3 * groupOf[i] + 1] += xy[2 * i];
+      sums[3 * groupOf[i] + 2] += xy[2 * i + 1];
     }
-    this.hubs = new Float32Array(2 * of.length);
-    for (let i = 0; i < of.length; i += 1) {
-      const k = 3 * of[i];
-      const known = of[i] !== NO_GROUP && sums[k] > 0;
+    this.hubs = new Float32Array(2 * groupOf.length);
+    for (let i = 0; i < groupOf.length; i += 1) {
+      const k = 3 * groupOf[i];
+      const known = groupOf[i] !== NO_GROUP && sums[k] > 0;
       this.hubs[2 * i] = known ? sums[k + 1] / sums[k] : ABSENT;
       this.hubs[2 * i + 1] = known ? sums[k + 2] / sums[k] : ABSENT;
     }

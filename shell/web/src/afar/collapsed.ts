@@ -29,7 +29,7 @@ export class CollapsedNodes {
   /** Members that are on their way from the server. */
   busy = false;
   private epoch = 0;
-  private of: Uint16Array | null = null;
+  private discOf: Uint16Array | null = null;
   /** Places of members by the layout, and where they were put instead; x and y of each node. */
   private own = new Float32Array(0);
   private put = new Float32Array(0);
@@ -88,10 +88,10 @@ export class CollapsedNodes {
   private apply(entries: typeof state.collapsed.value): void {
     const { picture } = this.viewer;
     const { numNodes } = picture.data;
-    if (!this.of && entries.length === 0) return;
+    if (!this.discOf && entries.length === 0) return;
     this.release();
-    this.of = entries.length > 0 ? new Uint16Array(numNodes).fill(NO_GROUP) : null;
-    const { of } = this;
+    this.discOf = entries.length > 0 ? new Uint16Array(numNodes).fill(NO_GROUP) : null;
+    const { discOf: of } = this;
     entries.forEach(({ rule }, k) => {
       this.members.get(JSON.stringify(rule))?.forEach((mark, i) => {
         if (mark && of && of[i] === NO_GROUP) of[i] = k;
@@ -105,7 +105,7 @@ export class CollapsedNodes {
 
   /** Members go back to their own places. */
   release(): void {
-    const { of, own, put } = this;
+    const { discOf: of, own, put } = this;
     const { current, previous } = this.viewer.picture.positions;
     if (of?.length === this.viewer.picture.data.numNodes) {
       of.forEach((group, i) => {
@@ -120,7 +120,7 @@ export class CollapsedNodes {
 
   /** Hides the edges among members anew, and counts members, where edges or filters are others. */
   update(): void {
-    const { of } = this;
+    const { discOf: of } = this;
     const { picture, epoch } = this.viewer;
     const { data, hiding } = picture;
     const entries = state.collapsed.value;
@@ -158,7 +158,7 @@ export class CollapsedNodes {
 
   /** Takes the members of discs to the middles of these; called for every frame of positions. */
   private gather(): void {
-    const { of } = this;
+    const { discOf: of } = this;
     const { data, hiding, positions } = this.viewer.picture;
     this.discs = [];
     if (!of || of.length !== data.numNodes) return;

@@ -1,7 +1,7 @@
 import { toScreen, type Size, type View } from '../scene/camera.ts';
 import { fitView, type Fit } from '../scene/fit.ts';
 
-/** How large the discs of collapsed nodes are, and the view in which all of each is seen. */
+/** Sizes of the discs of collapsed nodes, and the view in which all of each is seen. */
 
 /** Share of the stage that the discs of all nodes take when everything is in view. */
 export const AREA = 0.12;

@@ -88,9 +88,9 @@ function prevailing(
     if (found) found.votes += 1;
     else votes[k].set(color & bits, { votes: 1, color });
   }
-  return votes.map((of) => {
+  return votes.map((colors) => {
     let best = { votes: 0, color: 0 };
-    for (const one of of.values()) if (one.votes > best.votes) best = one;
+    for (const one of colors.values()) if (one.votes > best.votes) best = one;
     // Bytes in memory: red first on every machine that browsers run on.
     return [best.color & 255, (best.color >> 8) & 255, (best.color >> 16) & 255];
   });

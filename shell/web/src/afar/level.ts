@@ -34,14 +34,14 @@ export class Level {
   private place = new Int32Array(0);
 
   constructor(
-    readonly of: Uint16Array,
+    readonly groupOf: Uint16Array,
     private readonly most: number,
     readonly above: Level | null,
   ) {}
 
   /** Finds the groups anew: other nodes are visible, or their colours or sizes are others. */
   regroup(data: SceneData): void {
-    this.groups = groupsOf(this.of, elementsOf(data), this.most);
+    this.groups = groupsOf(this.groupOf, elementsOf(data), this.most);
     this.total = this.groups.reduce((sum, group) => sum + group.count, 0);
     this.place = new Int32Array(0x10000).fill(-1);
     this.groups.forEach((group, k) => (this.place[group.id] = k));
@@ -51,12 +51,12 @@ export class Level {
 
   /** Counts the edges between groups anew. */
   relink(data: SceneData): void {
-    this.links = linksOf(this.of, this.groups, data, LINKS_EACH * this.groups.length);
+    this.links = linksOf(this.groupOf, this.groups, data, LINKS_EACH * this.groups.length);
   }
 
   /** Places the discs anew after nodes have moved. */
   replace(data: SceneData, { area }: Measure): void {
-    this.places = placesOf(this.of, this.groups, elementsOf(data));
+    this.places = placesOf(this.groupOf, this.groups, elementsOf(data));
     const { places, above } = this;
     const all = above?.total ?? this.total;
     this.bodies = this.groups.map(({ count }, k) => {
@@ -121,7 +121,7 @@ export class Level {
 
   /** The place in the list of the group of a node; -1 for none. */
   indexOf(node: number): number {
-    return this.place[this.of[node]] ?? -1;
+    return this.place[this.groupOf[node]] ?? -1;
   }
 }
 

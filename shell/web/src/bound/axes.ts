@@ -1,20 +1,7 @@
+import type { AxisRow } from '../net/scene-parts.ts';
 import { toGraph, toScreen, type Rect, type Size, type View } from '../scene/camera.ts';
 
 /** Rings and lines that a layout is read by, and where their labels stand. */
-
-export interface AxisRow {
-  /** One of these: the radius of a ring around the origin, or where a line crosses the other axis. */
-  r?: number;
-  x?: number;
-  y?: number;
-  label?: string;
-  kind: 'plain' | 'internal' | 'external' | 'space';
-  /** In pixels. */
-  width?: number;
-  /** Ends of a line that has some. */
-  min?: number;
-  max?: number;
-}
 
 /** Corners of a ring: the chord of one of 720 lies within a pixel of its arc up to a radius of 50,000 px. */
 const CORNERS = 720;

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { Marks, type TextInk } from '../gl/marks.ts';
 import type { Frame } from '../net/frames.ts';
-import type { Message } from '../net/session.ts';
+import type { Told } from '../net/messages.ts';
 import type { Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
 import type { Disc } from '../scene/labels.ts';
@@ -10,7 +10,6 @@ import type { BoundLayer, EdgeLabel } from '../state/lazy.ts';
 import { inSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
-import type { AxisRow } from './axes.ts';
 import {
   EdgeNames,
   LABEL_PX as EDGE_LABEL_PX,
@@ -26,7 +25,6 @@ import { Files } from './pictures.ts';
 import { discsInView, linesInView } from './spots.ts';
 import { TurnedText } from './turned-text.ts';
 import { Underlay } from './underlay.ts';
-import type { MapPlace } from './world-map.ts';
 
 /** Notices of files that could not be had, at most. */
 const REFUSED_MAX = 5;
@@ -104,15 +102,14 @@ export class Bound implements BoundLayer {
   }
 
   /** Takes what a graph lies on, of a message `graph`, or of a `legend` after its encodings have changed. */
-  underlie(message: Message): void {
+  underlie(message: Told<'graph' | 'legend'>): void {
     if (message.t === 'graph') {
       this.layers = [];
       this.edgeNames.clear();
-      this.edgesNamed = message.edges_named === true;
+      this.edgesNamed = message.edges_named;
       this.hovered = -1;
     } else if (!message.underlay) return;
-    const { axes, map } = (message.underlay ?? {}) as { axes?: AxisRow[]; map?: MapPlace | null };
-    this.underlay.set(axes ?? [], map ?? null);
+    this.underlay.set(message.underlay?.axes ?? [], message.underlay?.map ?? null);
     this.hook();
     // The painter keeps a picture at rest as it is.
     this.viewer.picture.change();

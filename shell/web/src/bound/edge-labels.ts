@@ -7,7 +7,7 @@ import { countOf } from '../scene/near.ts';
 import type { EdgeLabel } from '../state/lazy.ts';
 import { placesOfLine } from './spots.ts';
 
-/** What is written along lines: chosen, asked for, and placed where there is room. */
+/** Labels along lines: chosen, asked for, and placed where there is room. */
 
 /** Lines that are named at once; the server names no more in one answer. */
 export const NAMED_MAX = 200;

@@ -8,7 +8,7 @@ import * as store from '../state/store.ts';
 import { DARK_INK, FILL, LIGHT_INK, SIDES, sizeFor } from './icons.ts';
 import { filterOf, ICON_FONT, type Files } from './pictures.ts';
 
-/** What stands before the names of the legend's rows, drawn as icons and badges are on discs. */
+/** Signs before the names of the legend's rows, drawn as icons and badges are on discs. */
 
 /** How often files have arrived: what shows them looks again. */
 export const arrivals = signal(0);
@@ -28,7 +28,7 @@ function inkOn(color: string | undefined): string | undefined {
 }
 
 /** A picture that has come, from where it came. */
-function Picture({ of: { src, crossOrigin } }: { of: HTMLImageElement }): JSX.Element {
+function Picture({ image: { src, crossOrigin } }: { image: HTMLImageElement }): JSX.Element {
   // Without it the browser would ask for the picture again.
   return <img src={src} crossOrigin={crossOrigin === 'anonymous' ? crossOrigin : undefined} alt="" />;
 }
@@ -40,7 +40,7 @@ function Content({ entry, r, below }: { entry: Entry; r: number; below?: string 
   void arrivals.value;
   const { glyph, flag, text } = entry;
   const picture = entry.image ? files?.image(entry.image) : flag ? files?.flag(flag) : null;
-  if (entry.image || flag) return picture ? <Picture of={picture} /> : null;
+  if (entry.image || flag) return picture ? <Picture image={picture} /> : null;
   const color = entry.color ?? inkOn(entry.bg ?? below) ?? 'currentColor';
   if (glyph) {
     if (!files?.hasFont()) return null;
@@ -124,12 +124,12 @@ interface SignProps {
 }
 
 /** What a row shows: a disc or a line of the bound size, width, colour and opacity, with icon and badges. */
-export function LegendSign(props: { of: ColorKey; swatch: Swatch; color?: string }): JSX.Element {
-  const { of, swatch, color } = props;
+export function LegendSign(props: { colorKey: ColorKey; swatch: Swatch; color?: string }): JSX.Element {
+  const { colorKey, swatch, color } = props;
   const { opacity, size, width, signs = [] } = swatch.shown ?? {};
-  const found = signs.flatMap((at, k) => {
-    const look = of.signs?.[k];
-    const entry = look?.list[at - 1];
+  const found = signs.flatMap((number, k) => {
+    const look = colorKey.signs?.[k];
+    const entry = look?.list[number - 1];
     return look && entry ? [{ look, entry }] : [];
   });
   const isBadge = ({ place }: SignLook): boolean => place !== PLACE.ICON && place !== PLACE.COVER;
@@ -137,8 +137,8 @@ export function LegendSign(props: { of: ColorKey; swatch: Swatch; color?: string
   // The cover lies below the icon, and badges above it.
   icons.sort((a, b) => b.look.place - a.look.place);
   const badges = found.filter(({ look }) => isBadge(look));
-  const hasBadges = of.signs?.some(isBadge) === true;
-  const isNode = of.of === 'nodes';
+  const hasBadges = colorKey.signs?.some(isBadge) === true;
+  const isNode = colorKey.of === 'nodes';
   const isOnDisc = found.length > 0 && isNode && (color !== undefined || badges.length > 0);
   const hasDisc = size !== undefined || isOnDisc;
   const disc = size ?? 2 * DISC;
@@ -147,8 +147,8 @@ export function LegendSign(props: { of: ColorKey; swatch: Swatch; color?: string
   const edge = icons.length > 0 || badges.length > 0 ? undefined : 'line';
   // An icon on a line as short as here would hide its colour.
   const isLine = ({ color, shown }: Swatch): boolean => Boolean(color || shown?.color || shown?.width);
-  const hasLines = of.swatches.some(isLine);
-  const isBeside = !isNode && hasLines && of.signs?.some((look) => !isBadge(look)) === true;
+  const hasLines = colorKey.swatches.some(isLine);
+  const isBeside = !isNode && hasLines && colorKey.signs?.some((look) => !isBadge(look)) === true;
   const layout = `sign${hasBadges ? ' badged' : ''}${isBeside ? ' beside' : ''}`;
   return (
     <span class={layout} style={{ opacity }} aria-hidden="true">

@@ -139,9 +139,9 @@ function place(c: CanvasRenderingContext2D, image: HTMLImageElement, fill: boole
 function strokes(c: CanvasRenderingContext2D, border: NonNullable<Painting['border']>): void {
   const width = border.width * (SPRITE / 2);
   c.strokeStyle = border.color;
-  const ring = (at: number, line: number): void => {
+  const ring = (radius: number, line: number): void => {
     c.lineWidth = line;
-    circle(c, at);
+    circle(c, radius);
     c.stroke();
   };
   const outer = SPRITE / 2 - width / 2 - 1;

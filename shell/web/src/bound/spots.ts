@@ -4,7 +4,7 @@ import { placesOn, type OnLine } from '../scene/line-curve.ts';
 import { rankOf } from '../scene/near.ts';
 import type { EdgeList } from '../scene/scene-data.ts';
 
-/** Where icons stand in a frame. */
+/** Places of icons in a frame. */
 
 export interface Spot {
   index: number;

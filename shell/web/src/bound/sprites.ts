@@ -43,7 +43,7 @@ export class Sprites {
   add(
     key: string,
     draw: () => TexImageSource | null,
-    at: { x: number; y: number; r: number },
+    disc: { x: number; y: number; r: number },
     alpha: number,
   ): void {
     let spot = this.shelves.find(key);
@@ -64,7 +64,7 @@ export class Sprites {
       more.set(this.data);
       this.data = more;
     }
-    const { x, y, r } = at;
+    const { x, y, r } = disc;
     this.data.set([x - r, y - r, 2 * r, 2 * r, spot.x, spot.y, alpha, 0], FLOATS * this.count);
     this.count += 1;
   }

@@ -1,13 +1,14 @@
 import type { Program } from '../gl/gpu.ts';
 import type { Marks, TextInk } from '../gl/marks.ts';
+import type { AxisRow, MapPlace } from '../net/scene-parts.ts';
 import type { Picture } from '../picture/picture.ts';
 import type { Rect, Size, View } from '../scene/camera.ts';
 import { css, type Rgb } from '../scene/color.ts';
-import { axisLabels, ringLine, straightLine, type AxisLabel, type AxisRow } from './axes.ts';
+import { axisLabels, ringLine, straightLine, type AxisLabel } from './axes.ts';
 import { WorldLines, linesProgram } from './world-lines.ts';
-import { graticule, loadMap, type MapPlace, type WorldMap } from './world-map.ts';
+import { graticule, loadMap, type WorldMap } from './world-map.ts';
 
-/** What lies under the edges: a map, and the axes of a layout. */
+/** Underlay of the edges: a map, and the axes of a layout. */
 
 interface LineLook {
   ink: Rgb;
@@ -97,9 +98,9 @@ export class Underlay {
     this.kept.clear();
   }
 
-  private ink(of: keyof typeof STRENGTH, share = 1): Rgb {
+  private ink(part: keyof typeof STRENGTH, share = 1): Rgb {
     const theme = this.picture.backdrop.light ? 'light' : 'dark';
-    return { ...INK[theme], a: STRENGTH[of][theme] * share };
+    return { ...INK[theme], a: STRENGTH[part][theme] * share };
   }
 
   /** Lines made once, for as long as positions are told from the same origin. */
@@ -130,8 +131,8 @@ export class Underlay {
 
   private drawMap(view: View, size: Size, place: MapPlace): void {
     if (this.unasked) void this.load(place);
-    const thin = (of: 'coast' | 'border' | 'graticule'): LineLook => ({
-      ink: this.ink(of),
+    const thin = (part: 'coast' | 'border' | 'graticule'): LineLook => ({
+      ink: this.ink(part),
       width: 1,
       dash: 0,
     });

@@ -1,13 +1,7 @@
+import type { MapPlace } from '../net/scene-parts.ts';
 import type { Points } from './world-lines.ts';
 
 /** Coast lines, borders and a graticule, as lines in the coordinates of the nodes. */
-
-/** `place = scale · (longitude, projected latitude) + (x, y)`. */
-export interface MapPlace {
-  scale: number;
-  x: number;
-  y: number;
-}
 
 export interface WorldMap {
   coasts: Points[];

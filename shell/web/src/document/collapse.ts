@@ -6,18 +6,18 @@ import { freshId } from './document.ts';
 import * as state from './state.ts';
 import { plural } from './words.ts';
 
-/** What knows the names of nodes. */
+/** Sources of the names of nodes. */
 interface Naming {
   labels: LabelLayer;
   api: Api;
 }
 
 /** Shows one disc in place of nodes, for all who look; `top` names it. Answers whether it was done. */
-export async function collapse(from: Naming, top: number, rule: Rule, count: number): Promise<boolean> {
+export async function collapse(naming: Naming, top: number, rule: Rule, count: number): Promise<boolean> {
   const now = session();
   if (!now) return false;
-  const known = from.labels.labelOf(top);
-  const asked = known ?? (await from.api.names([top], AbortSignal.timeout(10_000)).catch(() => []))[0];
+  const known = naming.labels.labelOf(top);
+  const asked = known ?? (await naming.api.names([top], AbortSignal.timeout(10_000)).catch(() => []))[0];
   const value: Collapsed = {
     name: (asked ?? '').slice(0, 80),
     on: true,

@@ -1,4 +1,4 @@
-import type { Changed, Collapsed, Collection, Filter, WholeDocument } from '../net/messages.ts';
+import type { Collapsed, Collection, Filter, Told } from '../net/messages.ts';
 
 export type Entry<T> = T & { id: string };
 
@@ -9,13 +9,13 @@ export class SharedDocument {
   private own = new Map<string, unknown>();
 
   /** Takes the whole document, in place of what was known. */
-  take(message: WholeDocument): void {
+  take(message: Told<'document'>): void {
     this.revision = message.revision;
     this.shared = new Map(Object.entries(message.document));
     this.own = new Map(Object.entries(message.own));
   }
 
-  change(message: Changed): void {
+  change(message: Told<'changed'>): void {
     this.revision = message.revision;
     for (const { path, value } of message.changes) {
       if (message.own) {

@@ -5,7 +5,7 @@ import { currentTheme, named } from '../state/theme.ts';
 import type { Highlight, Params } from '../state/params.ts';
 import type { Viewer } from '../state/viewer.ts';
 
-/** What of `look/` has another name in the page's address. */
+/** Entries of `look/` that have another name in the page's address. */
 const PARAMS: Record<string, keyof Params> = {
   background: 'bg',
   edgeCurvature: 'edgeCurvature',

@@ -1,7 +1,8 @@
 import { batch, effect } from '@preact/signals';
 import { readMask, type Frame } from '../net/frames.ts';
-import type { Change, Changed, Do, FromServer, ToServer } from '../net/messages.ts';
-import type { Message, SessionLink } from '../net/session.ts';
+import type { DocumentMessage, Step, Told } from '../net/messages.ts';
+import type { Change } from '../net/page-messages.ts';
+import type { SessionLink } from '../net/session.ts';
 import { needsAfar } from '../state/afar.ts';
 import type { DocumentPart } from '../state/lazy.ts';
 import { hiddenChanged } from '../state/selecting.ts';
@@ -20,7 +21,7 @@ const NO_LINK = 'There is no connection to the server; nothing was changed.';
 const UNKNOWN = 'The connection broke before the server answered; look whether the step was taken.';
 
 interface Pending {
-  request: ToServer;
+  request: Step;
   /** The connection on which it was sent has gone. */
   lost: boolean;
   answer: (refusal: string | null) => void;
@@ -50,8 +51,7 @@ export class DocumentSession implements DocumentPart {
     });
   }
 
-  hear(message: Message): void {
-    const told = message as unknown as FromServer;
+  hear(told: DocumentMessage): void {
     batch(() => {
       if (told.t === 'document') {
         this.document.take(told);
@@ -146,7 +146,7 @@ export class DocumentSession implements DocumentPart {
   }
 
   /** Says what somebody else has done. */
-  private tell({ by, label }: Changed): void {
+  private tell({ by, label }: Told<'changed'>): void {
     if (by.you) return;
     const text = newsWords(by.name || 'Somebody', label);
     state.news.value = { text, agent: by.kind === 'agent' };
@@ -162,7 +162,7 @@ export class DocumentSession implements DocumentPart {
     for (const [id, entry] of this.pending) {
       if (!entry.lost) continue;
       entry.lost = false;
-      if (entry.request.t !== 'do' || !this.link.send({ ...entry.request })) this.answer(id, UNKNOWN);
+      if (entry.request.t !== 'do' || !this.link.send(entry.request)) this.answer(id, UNKNOWN);
     }
   }
 
@@ -172,8 +172,8 @@ export class DocumentSession implements DocumentPart {
     entry?.answer(refusal);
   }
 
-  private send(request: ToServer): Promise<string | null> {
-    if (!this.link.send({ ...request })) return Promise.resolve(NO_LINK);
+  private send(request: Step): Promise<string | null> {
+    if (!this.link.send(request)) return Promise.resolve(NO_LINK);
     return new Promise((answer) => {
       this.pending.set(request.id, { request, lost: false, answer });
     });
@@ -181,7 +181,7 @@ export class DocumentSession implements DocumentPart {
 
   /** Changes the document; answers null, or why it was not done. */
   do(label: string, changes: Change[], join?: string): Promise<string | null> {
-    const request: Do = { t: 'do', id: freshId('a'), label, changes };
+    const request: Step = { t: 'do', id: freshId('a'), label, changes };
     return this.send(join === undefined ? request : { ...request, join });
   }
 

@@ -1,8 +1,9 @@
 import { computed, signal } from '@preact/signals';
-import type { Collapsed, Collection, Column, Filter, FilterCount } from '../net/messages.ts';
+import type { Collapsed, Collection, Column, Filter } from '../net/messages.ts';
+import type { FilterCount } from '../net/page-messages.ts';
 import type { Entry } from './document.ts';
 
-/** What the panels of the document show; only the session of the document writes it. */
+/** State that the panels of the document show; only the session of the document writes it. */
 
 export const filters = signal<Entry<Filter>[]>([]);
 export const collections = signal<Entry<Collection>[]>([]);

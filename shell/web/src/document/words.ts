@@ -1,4 +1,5 @@
-import type { FilterCount, Rule, Scalar } from '../net/messages.ts';
+import type { Rule, Scalar } from '../net/messages.ts';
+import type { FilterCount } from '../net/page-messages.ts';
 
 /** Rules, counts and changes as people read them. */
 

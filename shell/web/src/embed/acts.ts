@@ -7,7 +7,7 @@ import type { Viewer } from '../state/viewer.ts';
 import { LEFT_PANELS } from './calls.ts';
 import { middleBox } from './middle.ts';
 
-/** What embedding scripts have the page do that is no step of its document. What cannot be done is thrown. */
+/** Acts of embedding scripts that are no steps of the document. What cannot be done is thrown. */
 
 const NO_LINK = 'there is no connection to the server; ask again when the page is connected.';
 const TOO_SMALL = 'the frame is too small for panels; make it at least 480 by 320 pixels.';

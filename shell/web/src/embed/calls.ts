@@ -1,6 +1,6 @@
 /**
- * What the JavaScript client can ask of this page, and what becomes of it. This is the one list of it: the
- * page takes no path that is not here, and a test holds it against what the installed client has.
+ * Calls that the JavaScript client can make to this page, and their effects. This is the one list of them:
+ * the page takes no path that is not here, and a test holds it against what the installed client has.
  */
 
 /** What the page itself does when a path is set. */
@@ -19,8 +19,8 @@ export type Meaning =
   | { accompanies: true };
 
 const entry = (path: string): Meaning => ({ entry: path });
-const knob = (at: number, name: string): [string, Meaning] => [
-  `layout.options.forceatlas2barnes.${at}.value`,
+const knob = (index: number, name: string): [string, Meaning] => [
+  `layout.options.forceatlas2barnes.${index}.value`,
   entry(`settings/${name}`),
 ];
 

@@ -4,7 +4,7 @@ import { freshId } from '../document/document.ts';
 import { lookProblem } from '../document/look.ts';
 import type { DocumentSession } from '../document/session.ts';
 import * as state from '../document/state.ts';
-import type { Change } from '../net/messages.ts';
+import type { Change } from '../net/page-messages.ts';
 import * as store from '../state/store.ts';
 import type { LiveViewer } from '../state/live-viewer.ts';
 import * as acts from './acts.ts';
@@ -162,7 +162,7 @@ class Embed {
   /** A path below the view, or the whole of one that leads elsewhere, with dots between. */
   private inView(path: Path): string {
     const full = resolve(this.tree, path);
-    const within = AT_VIEW.every((key, at) => String(full[at]) === String(key));
+    const within = AT_VIEW.every((key, depth) => String(full[depth]) === String(key));
     return (within ? full.slice(AT_VIEW.length) : full).join('.');
   }
 

@@ -1,4 +1,4 @@
-import type { Change } from '../net/messages.ts';
+import type { Change } from '../net/page-messages.ts';
 import { AXES } from './calls.ts';
 
 /** Encodings as the clients' scripts set them, and as the document has them. */

@@ -55,10 +55,10 @@ function child(node: Tree, key: Key): Tree | Atom | undefined {
 export function resolve(tree: Tree, path: Path): Path {
   let out: Path = [];
   let node: Tree | Atom | undefined = tree;
-  path.forEach((key, at) => {
+  path.forEach((key, k) => {
     out = [...out, key];
     node = isAtom(node) || node === undefined ? undefined : child(node, key);
-    for (let hops = 0; at < path.length - 1 && isAtom(node) && node.$type === 'ref' && hops < 8; hops += 1) {
+    for (let hops = 0; k < path.length - 1 && isAtom(node) && node.$type === 'ref' && hops < 8; hops += 1) {
       out = [...(node.value as Path)];
       node = lookUp(tree, out);
     }
@@ -93,11 +93,11 @@ export function answer(tree: Tree, sets: PathSet[]): Envelope {
   const out: Tree = {};
   for (const path of sets.flatMap(expand)) {
     // Each reference on the way belongs to the answer.
-    path.forEach((_, at) => {
-      const head = resolve(tree, path.slice(0, at + 1));
+    path.forEach((_, depth) => {
+      const head = resolve(tree, path.slice(0, depth + 1));
       const node = lookUp(tree, head);
       if (isAtom(node)) put(out, head, node);
-      else if (node === undefined && at === path.length - 1) put(out, head, atom(undefined));
+      else if (node === undefined && depth === path.length - 1) put(out, head, atom(undefined));
     });
   }
   return { paths: sets, jsonGraph: out };

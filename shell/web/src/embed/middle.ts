@@ -6,7 +6,7 @@ import type { Box } from '../scene/camera.ts';
  */
 export function middleBox(xy: Float32Array, origin: { x: number; y: number }, share: number): Box | null {
   const ends = [0, 1].map((axis) => {
-    const values = xy.filter((value, at) => at % 2 === axis && Math.abs(value) < 1e30).sort();
+    const values = xy.filter((value, index) => index % 2 === axis && Math.abs(value) < 1e30).sort();
     const out = ((1 - share) / 2) * (values.length - 1);
     return [values[Math.floor(out)], values[values.length - 1 - Math.floor(out)]];
   });

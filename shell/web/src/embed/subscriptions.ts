@@ -85,24 +85,24 @@ export class Subscriptions {
     const shown = nodes.slice(0, most);
     const names = await named(shown, (some) => api.names(some, signal));
     const labels = await Promise.all(
-      shown.map(async (index, at) => {
-        const label = { id: index, title: names[at] ?? '' };
+      shown.map(async (index, k) => {
+        const label = { id: index, title: names[k] ?? '' };
         return columns ? { ...label, columns: (await api.card(index, signal)).properties } : label;
       }),
     );
     const lines = edges.slice(0, most);
     const texts = await named(lines, (some) => api.edgeNames(some, signal));
-    const edgeLabels = lines.map((index, at) => ({ id: index, title: texts[at] ?? '' }));
+    const edgeLabels = lines.map((index, k) => ({ id: index, title: texts[k] ?? '' }));
     this.told = key;
     this.update(SELECTION, { point: nodes, edge: edges, labels, edgeLabels });
   }
 }
 
 /** The names of many elements, of which the server tells some at once. */
-async function named(all: number[], ask: (some: number[]) => Promise<string[]>): Promise<string[]> {
+async function named(all: number[], fetchNames: (some: number[]) => Promise<string[]>): Promise<string[]> {
   const names: string[] = [];
   for (let at = 0; at < all.length; at += NAMES_MAX) {
-    names.push(...(await ask(all.slice(at, at + NAMES_MAX))));
+    names.push(...(await fetchNames(all.slice(at, at + NAMES_MAX))));
   }
   return names;
 }

@@ -5,7 +5,7 @@ import * as state from '../document/state.ts';
 import { ruleWords } from '../document/words.ts';
 import type { Brush, Column, Encoding, Filter, Histogram, Scalar } from '../net/messages.ts';
 
-/** Which histograms are shown, what they hold, and the brushes on them. */
+/** Histograms that are shown, their values, and the brushes on them. */
 
 /** Columns that are shown unless somebody has chosen. */
 const FIRST_MAX = 6;
@@ -94,15 +94,15 @@ export function searchIn(key: string, text: string): void {
   searches.value = new Map(searches.value).set(key, text);
 }
 
-type Of = Pick<Column, 'axis' | 'name'>;
+type ColumnName = Pick<Column, 'axis' | 'name'>;
 
-function brushId({ axis, name }: Of): string {
+function brushId({ axis, name }: ColumnName): string {
   return `brush-${axis}-${encodeURIComponent(name)}`;
 }
 
 /** The brush on a column that is in force. */
-export function brushOf(of: Of): Brush | null {
-  const filter = state.filters.value.find(({ id }) => id === brushId(of));
+export function brushOf(column: ColumnName): Brush | null {
+  const filter = state.filters.value.find(({ id }) => id === brushId(column));
   return filter?.on && 'brush' in filter.rule ? filter.rule.brush : null;
 }
 
@@ -117,7 +117,7 @@ export function newGesture(): string {
   return `brush-${gestures}`;
 }
 
-async function sendBrushes(of: Of, id: string): Promise<void> {
+async function sendBrushes(target: ColumnName, id: string): Promise<void> {
   for (let next = waiting.get(id); next; next = waiting.get(id)) {
     waiting.delete(id);
     const now = session();
@@ -128,33 +128,33 @@ async function sendBrushes(of: Of, id: string): Promise<void> {
     const rule = next.brush && { brush: next.brush };
     const value: Filter | null = rule && { kind: 'filter', name: '', on: true, order, rule };
     const isDate = (column: string): boolean => state.dateColumns.value.has(column);
-    const label = rule ? `Brush ${ruleWords(rule, isDate)}` : `Remove brush of ${of.name}`;
+    const label = rule ? `Brush ${ruleWords(rule, isDate)}` : `Remove brush of ${target.name}`;
     await now.change(label, [{ path: `filters/${id}`, value }], next.join);
   }
 }
 
 /** Sets or removes the brush of a column; only the newest of those that wait is sent. */
-export function setBrush(of: Of, brush: Brush | null, join: string): Promise<void> {
-  const id = brushId(of);
+export function setBrush(column: ColumnName, brush: Brush | null, join: string): Promise<void> {
+  const id = brushId(column);
   waiting.set(id, { brush, join });
   const running = sending.get(id);
   if (running) return running;
-  const all = sendBrushes(of, id).finally(() => sending.delete(id));
+  const all = sendBrushes(column, id).finally(() => sending.delete(id));
   sending.set(id, all);
   return all;
 }
 
-export function setRange(of: Of, range: [number, number] | null, join: string): Promise<void> {
-  return setBrush(of, range && { axis: of.axis, column: of.name, range }, join);
+export function setRange(column: ColumnName, range: [number, number] | null, join: string): Promise<void> {
+  return setBrush(column, range && { axis: column.axis, column: column.name, range }, join);
 }
 
 /** Adds a value to the brush of a column, or takes it from there. */
-export function toggleValue(of: Of, value: Scalar): void {
-  const brush = brushOf(of);
+export function toggleValue(column: ColumnName, value: Scalar): void {
+  const brush = brushOf(column);
   const values = brush && 'values' in brush ? brush.values : [];
   const next = values.includes(value) ? values.filter((other) => other !== value) : [...values, value];
-  const some = next.length > 0 ? { axis: of.axis, column: of.name, values: next } : null;
-  void setBrush(of, some, newGesture());
+  const some = next.length > 0 ? { axis: column.axis, column: column.name, values: next } : null;
+  void setBrush(column, some, newGesture());
 }
 
 export type Channel = 'color' | 'size' | 'opacity' | 'icon';
@@ -162,17 +162,17 @@ export type Channel = 'color' | 'size' | 'opacity' | 'icon';
 const WORDS = { color: 'Colour', size: 'Size', opacity: 'Opacity', icon: 'Icon' } as const;
 
 /** Whether a column gives the elements of its axis their colour or size. */
-export function encodes(of: Of, channel: Channel): boolean {
-  const encoding = state.encodings.value.get(`${of.axis}.${channel}`) as Encoding | undefined;
-  return encoding?.attribute === of.name;
+export function encodes(column: ColumnName, channel: Channel): boolean {
+  const encoding = state.encodings.value.get(`${column.axis}.${channel}`) as Encoding | undefined;
+  return encoding?.attribute === column.name;
 }
 
 /** Has colours, sizes, opacities or icons follow a column, or again what the dataset says. */
-export function encode(of: Of, channel: Channel, continuous: boolean): void {
-  const path = `encodings/${of.axis}.${channel}`;
+export function encode(column: ColumnName, channel: Channel, continuous: boolean): void {
+  const path = `encodings/${column.axis}.${channel}`;
   const word = WORDS[channel];
   const variation = continuous ? 'continuous' : 'categorical';
-  const value: Encoding | null = encodes(of, channel) ? null : { attribute: of.name, variation };
-  const label = value ? `${word} by ${of.name}` : `${word} as the dataset says`;
+  const value: Encoding | null = encodes(column, channel) ? null : { attribute: column.name, variation };
+  const label = value ? `${word} by ${column.name}` : `${word} as the dataset says`;
   void session()?.change(label, [{ path, value }]);
 }

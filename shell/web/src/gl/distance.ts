@@ -8,13 +8,13 @@ const FAR = 1e20;
 /** Lower envelope of parabolas over one line of squared distances, which it replaces by their minimum. */
 function line(
   f: Float64Array,
-  at: number,
+  start: number,
   step: number,
   n: number,
   roots: Int32Array,
   cuts: Float64Array,
 ): void {
-  const value = (k: number): number => f[at + k * step];
+  const value = (k: number): number => f[start + k * step];
   let k = 0;
   roots[0] = 0;
   cuts[0] = -Infinity;
@@ -34,7 +34,7 @@ function line(
     while (j < k && cuts[j + 1] < q) j += 1;
     out[q] = (q - roots[j]) ** 2 + value(roots[j]);
   }
-  for (let q = 0; q < n; q += 1) f[at + q * step] = out[q];
+  for (let q = 0; q < n; q += 1) f[start + q * step] = out[q];
 }
 
 function transform(f: Float64Array, w: number, h: number): void {

@@ -2,7 +2,7 @@ import { EdgeBudget } from '../scene/budget.ts';
 import type { EdgeList } from '../scene/scene-data.ts';
 import type { DrawInput, InkStep, Renderer } from './renderer.ts';
 
-/** What the painter has to know to choose how to draw the edges of this frame. */
+/** Facts by which the painter chooses how to draw the edges of this frame. */
 export interface InkPlan {
   /** Changes with every camera, position or colour change: the edge picture is then stale. */
   key: string;

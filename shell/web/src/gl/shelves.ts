@@ -1,4 +1,4 @@
-/** Where pictures of one height lie in a texture: in shelves; the one unused for longest gives way. */
+/** Shelves of a texture for pictures of one height; the one unused for longest gives way. */
 
 export interface Spot {
   x: number;

@@ -44,8 +44,8 @@ export function listenKeys(viewer: Viewer): void {
     help: () => {
       store.keysShown.value = !store.keysShown.value;
     },
-    rectangle: () => act.useTool('rectangle'),
-    lasso: () => act.useTool('lasso'),
+    rectangle: () => act.chooseTool('rectangle'),
+    lasso: () => act.chooseTool('lasso'),
     all: () => act.select('all'),
     grow: () => act.select('grow'),
     invert: () => act.select('invert'),

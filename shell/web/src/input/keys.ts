@@ -1,4 +1,4 @@
-// Which key does what, and the list of them that `?` shows.
+// Keys with their acts, and the list of them that `?` shows.
 
 export type KeyCommand =
   | 'zoom-in'

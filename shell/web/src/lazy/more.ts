@@ -18,7 +18,7 @@ import { addLoaders } from '../state/lazy.ts';
 import * as store from '../state/store.ts';
 import type { LiveViewer } from '../state/live-viewer.ts';
 
-/** What is loaded once the graph is on the screen: nobody needs it before. */
+/** Parts that are loaded once the graph is on the screen: nobody needs them before. */
 
 /** The panels of the page, at each place in the order in which they stand there. */
 const panels: Record<store.PanelPlace, readonly store.Part[]> = {

@@ -1,4 +1,6 @@
-/** The shared document of a session as it travels: over the socket in both directions, and over HTTP. */
+/** Entries of the shared document and what HTTP answers about it; `page-messages.ts` has the messages. */
+
+import type { ToPage, ToServer } from './page-messages.ts';
 
 export type Axis = 'node' | 'edge';
 export type Scalar = string | number | boolean | null;
@@ -52,77 +54,14 @@ export interface Encoding {
   mapping?: unknown;
 }
 
-/** One entry of the document; null deletes it. */
-export interface Change {
-  path: string;
-  value: unknown;
-}
+/** The messages of some kinds. */
+export type Told<T extends ToPage['t']> = Extract<ToPage, { t: T }>;
 
-export interface Author {
-  name: string;
-  kind: 'person' | 'agent';
-  you: boolean;
-}
+/** Messages about the document. */
+export type DocumentMessage = Told<'document' | 'changed' | 'done' | 'refused' | 'history' | 'counts'>;
 
-/** What one filter does by itself; null where it does not rest on that axis. */
-export type FilterCount = { nodes: number | null; edges: number | null } | { problem: string };
-
-export interface WholeDocument {
-  t: 'document';
-  revision: number;
-  document: Record<string, unknown>;
-  /** What only this page sees. */
-  own: Record<string, unknown>;
-}
-export interface Changed {
-  t: 'changed';
-  revision: number;
-  own: boolean;
-  by: Author;
-  label: string;
-  changes: Change[];
-}
-export interface Done {
-  t: 'done';
-  id: string;
-  revision: number;
-  own: boolean;
-}
-export interface Refused {
-  t: 'refused';
-  id: string;
-  slug: string;
-  message: string;
-  path?: string;
-}
-/** What undo and redo would take back for this page. */
-export interface History {
-  t: 'history';
-  undo: string | null;
-  redo: string | null;
-}
-export interface VisibleCounts {
-  t: 'counts';
-  revision: number;
-  nodes: number;
-  edges: number;
-  filters: Record<string, FilterCount>;
-}
-export type FromServer = WholeDocument | Changed | Done | Refused | History | VisibleCounts;
-
-/** All changes or none; those with the same `join` in a row are one step of undo. */
-export interface Do {
-  t: 'do';
-  id: string;
-  label: string;
-  changes: Change[];
-  join?: string;
-}
-export interface StepBack {
-  t: 'undo' | 'redo';
-  id: string;
-}
-export type ToServer = Do | StepBack;
+/** A step of the document that the page asks for, or one that it takes back or repeats. */
+export type Step = Extract<ToServer, { t: 'do' | 'undo' | 'redo' }>;
 
 export type ColumnKind = 'number' | 'date' | 'category' | 'boolean';
 

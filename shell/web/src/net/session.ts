@@ -1,5 +1,6 @@
 import { ApiError, below, failure } from './api.ts';
 import { FLAG, KIND, isPosition, readFrame, type Frame } from './frames.ts';
+import type { ToPage, ToServer } from './page-messages.ts';
 
 /**
  * The link to a viz session: one websocket with subprotocol `graph-viz.v1`, opened again with back-off
@@ -12,13 +13,8 @@ export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'cl
 /** Close codes of the server that end the link for good. */
 export const CLOSE = { AUTH: 4401, MISSING: 4404, ENDED: 4410 } as const;
 
-export interface Message {
-  t: string;
-  [field: string]: unknown;
-}
-
 export interface SessionEvents {
-  text(message: Message): void;
+  text(message: ToPage): void;
   /** Applies a frame; answers the seq to acknowledge, or null. */
   frame(frame: Frame): number | null;
   state(state: LinkState, retryMs: number): void;
@@ -81,7 +77,7 @@ export class SessionLink {
   }
 
   /** Sends a control message; answers false when there is no connection to send it on. */
-  send(message: Message): boolean {
+  send(message: ToServer): boolean {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
     this.socket.send(JSON.stringify(message));
     return true;
@@ -172,7 +168,7 @@ export class SessionLink {
     if (this.stopped || (this.socket !== null && this.socket !== socket)) return null;
     try {
       if (typeof data === 'string') {
-        const message = JSON.parse(data) as Message;
+        const message = JSON.parse(data) as ToPage;
         if (message.t === 'graph') this.sketched = false;
         this.events.text(message);
         return null;
@@ -239,13 +235,13 @@ export class SessionLink {
 
   /** Asks for what a socket tells before its frames: state, graph and legend, collections. */
   private async describe(gone: () => boolean): Promise<void> {
-    const told = (await (await this.ask('graph')).json()) as { messages: Message[]; scene_frames: number };
+    const told = (await (await this.ask('graph')).json()) as { messages: ToPage[]; scene_frames: number };
     if (gone()) return;
     this.events.state('polling', 0);
     this.scene.frames = told.scene_frames;
     // Whatever changes colours and sizes changes the graph, its legend or the collections, too.
-    const coloured = told.messages.map(({ t, ...of }) =>
-      t === 'graph' ? [of.epoch, of.legend] : t === 'collections' ? of : null,
+    const coloured = told.messages.map((message) =>
+      message.t === 'graph' ? [message.epoch, message.legend] : message.t === 'collections' ? message : null,
     );
     this.scene.shows = JSON.stringify(coloured);
     for (const message of told.messages) {

@@ -96,7 +96,7 @@ export function Cards(): JSX.Element | null {
   const hover = store.params.showLabelOnHover ? hovered : null;
   const pinned = store.pinnedCard.value;
   useLayoutEffect(() => {
-    const picture = act.theViewer()?.picture;
+    const picture = act.viewer.value?.picture;
     const stage = document.querySelector<HTMLElement>('.stage');
     if (picture && stage) placeCards(stage, picture);
   });

@@ -14,10 +14,10 @@ function Row(props: {
   total: number;
   passing: number;
   most: number;
-  of: CategoryHistogram;
+  histogram: CategoryHistogram;
 }): JSX.Element {
-  const { word, value, total, passing, most, of } = props;
-  const brush = facets.brushOf(of);
+  const { word, value, total, passing, most, histogram } = props;
+  const brush = facets.brushOf(histogram);
   const values = brush && 'values' in brush ? brush.values : [];
   const on = values.includes(value);
   const width = (count: number): string => `${count === 0 ? 0 : Math.max(1, (100 * count) / most)}%`;
@@ -27,7 +27,7 @@ function Row(props: {
         type="button"
         aria-pressed={on}
         title={`${word}: ${number(passing)} of ${number(total)}`}
-        onClick={() => facets.toggleValue(of, value)}
+        onClick={() => facets.toggleValue(histogram, value)}
       >
         <i class="total" style={{ width: width(total) }} />
         <i class="passing" style={{ width: width(passing) }} />
@@ -39,30 +39,32 @@ function Row(props: {
 }
 
 /** The values of a column with their counts; a click on one keeps it, and further clicks more of them. */
-export function CategoryList({ of }: { of: CategoryHistogram }): JSX.Element {
-  const key = columnKey(of);
+export function CategoryList({ histogram }: { histogram: CategoryHistogram }): JSX.Element {
+  const key = columnKey(histogram);
   const text = facets.searches.value.get(key) ?? '';
-  const most = Math.max(1, ...of.values.map(({ total }) => total));
-  const { others, nulls } = of;
+  const most = Math.max(1, ...histogram.values.map(({ total }) => total));
+  const { others, nulls } = histogram;
   return (
     <>
-      {(of.distinct > FEW || text !== '') && (
+      {(histogram.distinct > FEW || text !== '') && (
         <input
           class="field search-values"
           type="search"
-          aria-label={`Search values of ${of.name}`}
-          placeholder={`Search ${number(of.distinct)} values…`}
+          aria-label={`Search values of ${histogram.name}`}
+          placeholder={`Search ${number(histogram.distinct)} values…`}
           value={text}
           onInput={(event) => facets.searchIn(key, event.currentTarget.value)}
         />
       )}
       <ul class="categories">
-        {of.values.map(({ value, total, passing }) => (
-          <Row key={String(value)} word={String(value)} {...{ value, total, passing, most, of }} />
+        {histogram.values.map(({ value, total, passing }) => (
+          <Row key={String(value)} word={String(value)} {...{ value, total, passing, most, histogram }} />
         ))}
-        {nulls.total > 0 && <Row word="without a value" value={null} {...nulls} most={most} of={of} />}
+        {nulls.total > 0 && (
+          <Row word="without a value" value={null} {...nulls} most={most} histogram={histogram} />
+        )}
       </ul>
-      {of.values.length === 0 && <p class="quiet">No such value</p>}
+      {histogram.values.length === 0 && <p class="quiet">No such value</p>}
       {others.total > 0 && (
         <p class="quiet">{`Others: ${number(others.passing)} of ${number(others.total)}`}</p>
       )}

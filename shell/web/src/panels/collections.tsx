@@ -13,22 +13,23 @@ import * as icons from './icons.tsx';
 import { DownIcon, GripIcon, PencilIcon, UpIcon } from './instrument-icons.tsx';
 import { Name, Switch } from './parts.tsx';
 
-type Of = Entry<Collection>;
+type Listed = Entry<Collection>;
 
-function change(label: string, { id, ...entry }: Of, to: Partial<Collection> | null): void {
+function change(label: string, { id, ...entry }: Listed, to: Partial<Collection> | null): void {
   const value = to === null ? null : { ...entry, ...to };
   void session()?.change(label, [{ path: `collections/${id}`, value }]);
 }
 
 /** Puts a collection at another place of the list; the first is painted on top. */
-function place(of: Of, at: number): void {
-  const others = state.collections.value.filter(({ id }) => id !== of.id);
-  const order = between(others[at - 1]?.order, others[at]?.order);
-  if (state.collections.value[at]?.id !== of.id) change(`Move ${nameOf(of)}`, of, { order });
+function place(collection: Listed, index: number): void {
+  const others = state.collections.value.filter(({ id }) => id !== collection.id);
+  const order = between(others[index - 1]?.order, others[index]?.order);
+  if (state.collections.value[index]?.id === collection.id) return;
+  change(`Move ${nameOf(collection)}`, collection, { order });
 }
 
-async function select(of: Of): Promise<void> {
-  await (await selecting()).select(of.rule);
+async function select(collection: Listed): Promise<void> {
+  await (await selecting()).select(collection.rule);
 }
 
 function Tool(props: {
@@ -61,7 +62,7 @@ function placeUnder(event: PointerEvent): number {
 }
 
 /** What is held while a collection is dragged to another place. */
-function Grip({ of, over }: { of: Of; over: { value: number | null } }): JSX.Element {
+function Grip({ collection, over }: { collection: Listed; over: { value: number | null } }): JSX.Element {
   return (
     <span
       class="grip"
@@ -76,7 +77,7 @@ function Grip({ of, over }: { of: Of; over: { value: number | null } }): JSX.Ele
         if (over.value !== null) over.value = placeUnder(event);
       }}
       onPointerUp={() => {
-        if (over.value !== null) place(of, over.value);
+        if (over.value !== null) place(collection, over.value);
         over.value = null;
       }}
       onPointerCancel={() => {
@@ -88,10 +89,10 @@ function Grip({ of, over }: { of: Of; over: { value: number | null } }): JSX.Ele
   );
 }
 
-function Swatch({ of, name }: { of: Of; name: string }): JSX.Element {
-  const color = of.node_color ?? of.edge_color ?? '#888888';
-  const listed = store.collections.value.entries.find(({ id }) => id === of.id);
-  const shown = of.palette && listed ? fill(listed.swatches) : color;
+function Swatch({ collection, name }: { collection: Listed; name: string }): JSX.Element {
+  const color = collection.node_color ?? collection.edge_color ?? '#888888';
+  const listed = store.collections.value.entries.find(({ id }) => id === collection.id);
+  const shown = collection.palette && listed ? fill(listed.swatches) : color;
   return (
     <label class="swatch" style={{ background: shown }} title={`Colour of ${name}`}>
       <input
@@ -100,46 +101,55 @@ function Swatch({ of, name }: { of: Of; name: string }): JSX.Element {
         value={/^#[0-9a-f]{6}$/i.test(color) ? color : '#888888'}
         onChange={(event) => {
           const node_color = event.currentTarget.value;
-          const edge_color = of.edge_color === null ? null : node_color;
-          change(`Colour ${name}`, of, { node_color, edge_color, palette: null });
+          const edge_color = collection.edge_color === null ? null : node_color;
+          change(`Colour ${name}`, collection, { node_color, edge_color, palette: null });
         }}
       />
     </label>
   );
 }
 
-function Item(props: { of: Of; at: number; count: number; over: { value: number | null } }): JSX.Element {
-  const { of, at, count, over } = props;
+function Item(props: {
+  collection: Listed;
+  index: number;
+  count: number;
+  over: { value: number | null };
+}): JSX.Element {
+  const { collection, index, count, over } = props;
   const renaming = useSignal(false);
-  const name = nameOf(of);
-  const matches = store.collections.value.entries.find(({ id }) => id === of.id)?.count ?? null;
-  const held = !of.on ? 'off' : matches === null ? 'select' : plural(matches, 'element');
+  const name = nameOf(collection);
+  const matches = store.collections.value.entries.find(({ id }) => id === collection.id)?.count ?? null;
+  const held = !collection.on ? 'off' : matches === null ? 'select' : plural(matches, 'element');
   return (
-    <li data-entry={of.id} class={[of.on ? '' : 'off', over.value === at ? 'over' : ''].join(' ')}>
+    <li
+      data-entry={collection.id}
+      class={[collection.on ? '' : 'off', over.value === index ? 'over' : ''].join(' ')}
+    >
       <div class="line">
         <span class="swatched">
-          <Grip of={of} over={over} />
-          <Swatch of={of} name={name} />
+          <Grip collection={collection} over={over} />
+          <Swatch collection={collection} name={name} />
           {renaming.value ? (
             <Name
-              value={of.name}
+              value={collection.name}
               placeholder={name}
               label={`Name of ${name}`}
               done={(to) => {
                 renaming.value = false;
-                if (to !== null && to !== of.name) change(`Rename collection to ${to}`, of, { name: to });
+                if (to === null || to === collection.name) return;
+                change(`Rename collection to ${to}`, collection, { name: to });
               }}
             />
           ) : (
-            <span class="words" title={of.description || name}>
+            <span class="words" title={collection.description || name}>
               {name}
             </span>
           )}
         </span>
         <Switch
-          on={of.on}
+          on={collection.on}
           label={name}
-          change={(on) => change(`Turn ${on ? 'on' : 'off'} ${name}`, of, { on })}
+          change={(on) => change(`Turn ${on ? 'on' : 'off'} ${name}`, collection, { on })}
         />
       </div>
       <div class="line under">
@@ -148,18 +158,23 @@ function Item(props: { of: Of; at: number; count: number; over: { value: number 
           class="plain quiet"
           aria-label={`${held}: select ${name}`}
           title="Select these nodes"
-          onClick={() => void select(of)}
+          onClick={() => void select(collection)}
         >
           {held}
         </button>
-        <Tool title="Further up" label={`Move ${name} up`} off={at === 0} act={() => place(of, at - 1)}>
+        <Tool
+          title="Further up"
+          label={`Move ${name} up`}
+          off={index === 0}
+          act={() => place(collection, index - 1)}
+        >
           <UpIcon />
         </Tool>
         <Tool
           title="Further down"
           label={`Move ${name} down`}
-          off={at === count - 1}
-          act={() => place(of, at + 1)}
+          off={index === count - 1}
+          act={() => place(collection, index + 1)}
         >
           <DownIcon />
         </Tool>
@@ -172,7 +187,7 @@ function Item(props: { of: Of; at: number; count: number; over: { value: number 
         >
           <PencilIcon />
         </Tool>
-        <Tool title="Delete" label={`Delete ${name}`} act={() => change(`Remove ${name}`, of, null)}>
+        <Tool title="Delete" label={`Delete ${name}`} act={() => change(`Remove ${name}`, collection, null)}>
           <icons.Close />
         </Tool>
       </div>
@@ -229,8 +244,8 @@ export function CollectionsEditor(): JSX.Element {
         <p class="quiet empty">A collection gives some nodes a name and a colour, for all who look on.</p>
       ) : (
         <ul class="entries" id="collections-list">
-          {list.map((entry, at) => (
-            <Item key={entry.id} of={entry} at={at} count={list.length} over={over} />
+          {list.map((entry, index) => (
+            <Item key={entry.id} collection={entry} index={index} count={list.length} over={over} />
           ))}
         </ul>
       )}

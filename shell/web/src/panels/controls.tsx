@@ -114,7 +114,7 @@ export function ZoomButtons(): JSX.Element | null {
           aria-label={title}
           aria-pressed={store.tool.value === tool}
           title={`${title} (${tool[0]})`}
-          onClick={() => act.useTool(tool)}
+          onClick={() => act.chooseTool(tool)}
         >
           <Icon />
         </button>

@@ -9,7 +9,7 @@ import { failure } from '../net/api.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { emptiness, problemOf, scalesOf } from './export-problem.ts';
 
-/** What the picture is saved as. Loaded when somebody first asks for it. */
+/** Dialog for the file that the picture is saved as. Loaded when somebody first asks for it. */
 
 const FORMATS = [
   ['png', 'PNG, pixels'],

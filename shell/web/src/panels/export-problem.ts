@@ -3,7 +3,7 @@ import { PIXELS_MAX, SIDE_MAX, SCALES, isAsShown, type Wish } from '../state/pic
 import * as store from '../state/store.ts';
 import type { Size } from '../scene/camera.ts';
 
-/** What the dialog of the picture says of sizes, of a picture that is empty, and where there is none. */
+/** Sentences of the picture dialog: about sizes, an empty picture, and where there is none. */
 
 /** What can be had without the server. */
 const HERE = 'A PNG without title, legend and transparent background is drawn by this page itself.';

@@ -7,7 +7,8 @@ import type { Entry } from '../document/document.ts';
 import { addFilter, nameOf } from '../document/filters.ts';
 import * as state from '../document/state.ts';
 import { countWords, number, plural, ruleWords } from '../document/words.ts';
-import type { Change, Filter, Rule } from '../net/messages.ts';
+import type { Filter, Rule } from '../net/messages.ts';
+import type { Change } from '../net/page-messages.ts';
 import { selecting } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
@@ -19,37 +20,39 @@ function change(label: string, { id, ...filter }: Entry<Filter>, to: Partial<Fil
   void session()?.change(label, [{ path: `filters/${id}`, value }]);
 }
 
-function Item({ of }: { of: Entry<Filter> }): JSX.Element {
+function Item({ filter }: { filter: Entry<Filter> }): JSX.Element {
   const renaming = useSignal(false);
-  const words = nameOf(of);
-  const count = state.counts.value[of.id];
+  const words = nameOf(filter);
+  const count = state.counts.value[filter.id];
   const problem = count && 'problem' in count;
   return (
-    <li data-filter={of.id} class={of.on ? '' : 'off'}>
+    <li data-filter={filter.id} class={filter.on ? '' : 'off'}>
       <div class="line">
         {renaming.value ? (
           <Name
-            value={of.name}
-            placeholder={ruleWords(of.rule)}
+            value={filter.name}
+            placeholder={ruleWords(filter.rule)}
             label={`Name of ${words}`}
             done={(name) => {
               renaming.value = false;
-              if (name !== null && name !== of.name) change(`Rename filter to ${name}`, of, { name });
+              if (name !== null && name !== filter.name) change(`Rename filter to ${name}`, filter, { name });
             }}
           />
         ) : (
-          <span class={of.name ? 'words' : 'words code'} title={ruleWords(of.rule)}>
+          <span class={filter.name ? 'words' : 'words code'} title={ruleWords(filter.rule)}>
             {words}
           </span>
         )}
         <Switch
-          on={of.on}
+          on={filter.on}
           label={words}
-          change={(on) => change(`Turn ${on ? 'on' : 'off'} ${words}`, of, { on })}
+          change={(on) => change(`Turn ${on ? 'on' : 'off'} ${words}`, filter, { on })}
         />
       </div>
       <div class="line under">
-        <span class={problem ? 'refused' : 'quiet'}>{of.on ? countWords(count, of.kind) : 'off'}</span>
+        <span class={problem ? 'refused' : 'quiet'}>
+          {filter.on ? countWords(count, filter.kind) : 'off'}
+        </span>
         <button
           type="button"
           class="bare"
@@ -66,7 +69,7 @@ function Item({ of }: { of: Entry<Filter> }): JSX.Element {
           class="bare"
           title="Remove"
           aria-label={`Remove ${words}`}
-          onClick={() => change(`Remove ${words}`, of, null)}
+          onClick={() => change(`Remove ${words}`, filter, null)}
         >
           <icons.Close />
         </button>
@@ -83,7 +86,7 @@ function List({ kind, title }: { kind: Filter['kind']; title: string }): JSX.Ele
       <h3>{title}</h3>
       <ul class="entries">
         {list.map((filter) => (
-          <Item key={filter.id} of={filter} />
+          <Item key={filter.id} filter={filter} />
         ))}
       </ul>
     </>

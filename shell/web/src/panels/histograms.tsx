@@ -27,9 +27,9 @@ function Tool(props: { on: boolean; title: string; act: () => void; children: JS
   );
 }
 
-function Card({ of }: { of: Histogram }): JSX.Element {
-  const { name, axis, kind } = of;
-  const key = columnKey(of);
+function Card({ histogram }: { histogram: Histogram }): JSX.Element {
+  const { name, axis, kind } = histogram;
+  const key = columnKey(histogram);
   const isNumber = kind === 'number';
   const continuous = isNumber || kind === 'date';
   const whose = axis === 'edge' ? 'edges' : 'nodes';
@@ -50,35 +50,35 @@ function Card({ of }: { of: Histogram }): JSX.Element {
           </Tool>
         )}
         <Tool
-          on={facets.encodes(of, 'color')}
+          on={facets.encodes(histogram, 'color')}
           title={`Colour ${whose} by ${name}`}
-          act={() => facets.encode(of, 'color', continuous)}
+          act={() => facets.encode(histogram, 'color', continuous)}
         >
           <ColorIcon />
         </Tool>
         {isNumber && axis === 'node' && (
           <Tool
-            on={facets.encodes(of, 'size')}
+            on={facets.encodes(histogram, 'size')}
             title={`Size nodes by ${name}`}
-            act={() => facets.encode(of, 'size', true)}
+            act={() => facets.encode(histogram, 'size', true)}
           >
             <SizeIcon />
           </Tool>
         )}
         {isNumber && (
           <Tool
-            on={facets.encodes(of, 'opacity')}
+            on={facets.encodes(histogram, 'opacity')}
             title={`Opacity of ${whose} by ${name}`}
-            act={() => facets.encode(of, 'opacity', true)}
+            act={() => facets.encode(histogram, 'opacity', true)}
           >
             <OpacityIcon />
           </Tool>
         )}
         {!isNumber && axis === 'node' && (
           <Tool
-            on={facets.encodes(of, 'icon')}
+            on={facets.encodes(histogram, 'icon')}
             title={`Icons of ${whose} by ${name}`}
-            act={() => facets.encode(of, 'icon', false)}
+            act={() => facets.encode(histogram, 'icon', false)}
           >
             <IconIcon />
           </Tool>
@@ -93,19 +93,19 @@ function Card({ of }: { of: Histogram }): JSX.Element {
           <icons.Close />
         </button>
       </div>
-      {'edges' in of ? <NumberChart of={of} /> : <CategoryList of={of} />}
+      {'edges' in histogram ? <NumberChart histogram={histogram} /> : <CategoryList histogram={histogram} />}
     </li>
   );
 }
 
-function Choice({ of }: { of: Column }): JSX.Element {
-  const key = columnKey(of);
+function Choice({ column }: { column: Column }): JSX.Element {
+  const key = columnKey(column);
   const on = facets.shown.value?.includes(key) ?? false;
   return (
     <li>
       <button type="button" aria-pressed={on} onClick={() => facets.toggleColumn(key)}>
-        <span class="word">{of.name}</span>
-        <span class="quiet">{of.axis === 'edge' ? `edges, ${of.kind}` : of.kind}</span>
+        <span class="word">{column.name}</span>
+        <span class="quiet">{column.axis === 'edge' ? `edges, ${column.kind}` : column.kind}</span>
         {on ? <Minus /> : <Plus />}
       </button>
     </li>
@@ -142,7 +142,7 @@ function Picker({ columns }: { columns: readonly Column[] }): JSX.Element {
       {wanted !== '' && (
         <ul class="found">
           {found.slice(0, 40).map((column) => (
-            <Choice key={columnKey(column)} of={column} />
+            <Choice key={columnKey(column)} column={column} />
           ))}
           {found.length === 0 && <li class="quiet">No such column</li>}
         </ul>
@@ -171,7 +171,7 @@ export function HistogramPanel(): JSX.Element {
       <ul class="histograms">
         {keys?.map((key) => {
           const histogram = known.get(key);
-          return histogram ? <Card key={key} of={histogram} /> : null;
+          return histogram ? <Card key={key} histogram={histogram} /> : null;
         })}
       </ul>
     </>

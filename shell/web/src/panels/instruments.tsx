@@ -23,20 +23,20 @@ const PANELS = [
 /** The document as this page knows it, for `window.__viewer`. */
 export const snapshot = (): unknown => session()?.document.snapshot() ?? null;
 
-function Step({ of, word }: { of: 'undo' | 'redo'; word: string }): JSX.Element {
-  const label = state[of].value;
-  const title = label === null ? `Nothing to ${of}` : `${word}: ${label}`;
+function Step({ direction, word }: { direction: 'undo' | 'redo'; word: string }): JSX.Element {
+  const label = state[direction].value;
+  const title = label === null ? `Nothing to ${direction}` : `${word}: ${label}`;
   return (
     <button
       type="button"
-      id={of}
+      id={direction}
       class="button square"
       title={title}
       aria-label={title}
       disabled={label === null}
-      onClick={() => void session()?.step(of)}
+      onClick={() => void session()?.step(direction)}
     >
-      {of === 'undo' ? <UndoIcon /> : <RedoIcon />}
+      {direction === 'undo' ? <UndoIcon /> : <RedoIcon />}
     </button>
   );
 }
@@ -44,8 +44,8 @@ function Step({ of, word }: { of: 'undo' | 'redo'; word: string }): JSX.Element 
 export function Buttons(): JSX.Element {
   return (
     <>
-      <Step of="undo" word="Undo" />
-      <Step of="redo" word="Redo" />
+      <Step direction="undo" word="Undo" />
+      <Step direction="redo" word="Redo" />
       {PANELS.map(([name, word, Icon]) => {
         const on = state.panels.value.includes(name);
         return (

@@ -47,28 +47,28 @@ function Ramp({ ramp }: { ramp: { colors: string[]; low: string; high: string } 
 }
 
 /** What stands before the name in a row. */
-function Sign({ of, swatch }: { of: ColorKey; swatch: Swatch }): JSX.Element {
+function Sign({ colorKey, swatch }: { colorKey: ColorKey; swatch: Swatch }): JSX.Element {
   const Drawn = signs.value;
   const { swatches = [] } = swatch.collection ?? {};
   const own = swatch.shown?.color ?? swatch.color;
-  const follows = of.of === 'nodes' && !swatch.shown?.color && !swatch.chosen;
+  const follows = colorKey.of === 'nodes' && !swatch.shown?.color && !swatch.chosen;
   const plain = own === '' ? undefined : color(own, follows);
   // One of several colours shows them side by side.
   const background = swatches.length > 1 ? fill(swatches) : plain;
-  const isRich = of.swatches.some((other) => other.shown);
-  if (Drawn && isRich) return <Drawn of={of} swatch={swatch} color={background} />;
-  const kind = { nodes: undefined, edges: 'line', elements: 'rest' }[of.of];
+  const isRich = colorKey.swatches.some((other) => other.shown);
+  if (Drawn && isRich) return <Drawn colorKey={colorKey} swatch={swatch} color={background} />;
+  const kind = { nodes: undefined, edges: 'line', elements: 'rest' }[colorKey.of];
   return <i class={kind} style={{ background }} />;
 }
 
 /** The meaning of one side's colours, or of another column; each can be folded and unfolded by itself. */
-function Key({ of, id }: { of: ColorKey; id?: string }): JSX.Element {
+function Key({ colorKey, id }: { colorKey: ColorKey; id?: string }): JSX.Element {
   // On a phone the picture comes first.
   const isOpen = useSignal(store.viewport.value.w >= 480);
   const isWhole = useSignal(false);
-  const list = isWhole.value ? of.swatches : of.swatches.slice(0, SHOWN);
-  const rest = of.swatches.length + of.more - list.length;
-  const counted = of.swatches.some((swatch) => swatch.count !== null);
+  const list = isWhole.value ? colorKey.swatches : colorKey.swatches.slice(0, SHOWN);
+  const rest = colorKey.swatches.length + colorKey.more - list.length;
+  const counted = colorKey.swatches.some((swatch) => swatch.count !== null);
   return (
     <div class="key" id={id}>
       <button
@@ -79,24 +79,24 @@ function Key({ of, id }: { of: ColorKey; id?: string }): JSX.Element {
           isOpen.value = !isOpen.value;
         }}
       >
-        <span>{of.title}</span>
-        {isOpen.value && (counted || of.of !== 'nodes') && <span class="quiet">{of.of}</span>}
+        <span>{colorKey.title}</span>
+        {isOpen.value && (counted || colorKey.of !== 'nodes') && <span class="quiet">{colorKey.of}</span>}
         <span class={isOpen.value ? 'fold' : 'fold closed'}>
           <Chevron />
         </span>
       </button>
       {isOpen.value && (
         <>
-          {of.ramp && <Ramp ramp={of.ramp} />}
+          {colorKey.ramp && <Ramp ramp={colorKey.ramp} />}
           <ul>
             {list.map((swatch) => (
               <li key={swatch.label + swatch.color}>
                 <button
                   type="button"
                   title={`${swatch.collection?.description || swatch.label}: click selects, Alt click hides`}
-                  onClick={(event) => act.useLegend(of, swatch, event.altKey)}
+                  onClick={(event) => act.pickLegendEntry(colorKey, swatch, event.altKey)}
                 >
-                  <Sign of={of} swatch={swatch} />
+                  <Sign colorKey={colorKey} swatch={swatch} />
                   <span class="name">{swatch.label}</span>
                   {swatch.count !== null && <span class="count">{swatch.count.toLocaleString('en')}</span>}
                 </button>
@@ -106,7 +106,7 @@ function Key({ of, id }: { of: ColorKey; id?: string }): JSX.Element {
                     class="bare hide"
                     aria-label={`Hide ${swatch.label}`}
                     title="Hide"
-                    onClick={() => act.useLegend(of, swatch, true)}
+                    onClick={() => act.pickLegendEntry(colorKey, swatch, true)}
                   >
                     <icons.Close />
                   </button>
@@ -114,7 +114,7 @@ function Key({ of, id }: { of: ColorKey; id?: string }): JSX.Element {
               </li>
             ))}
           </ul>
-          {rest > 0 && of.swatches.length > SHOWN && !isWhole.value && (
+          {rest > 0 && colorKey.swatches.length > SHOWN && !isWhole.value && (
             <button
               type="button"
               class="more"
@@ -125,10 +125,10 @@ function Key({ of, id }: { of: ColorKey; id?: string }): JSX.Element {
               + {rest.toLocaleString('en')} more…
             </button>
           )}
-          {rest > 0 && (isWhole.value || of.swatches.length <= SHOWN) && (
+          {rest > 0 && (isWhole.value || colorKey.swatches.length <= SHOWN) && (
             <div class="more">+ {rest.toLocaleString('en')} more</div>
           )}
-          {of.lines?.map((line) => (
+          {colorKey.lines?.map((line) => (
             <div class="quiet lines" key={line}>
               {line}
             </div>
@@ -157,7 +157,7 @@ export function LegendPanel(): JSX.Element | null {
       {keys.map((key) => (
         <Key
           key={`${key.of} ${key.title}`}
-          of={key}
+          colorKey={key}
           id={key.of === 'elements' ? 'collections' : undefined}
         />
       ))}

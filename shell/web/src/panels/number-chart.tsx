@@ -21,30 +21,30 @@ type Grip =
 const STEPS: Record<string, number> = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
 
 /** What a press at a share of the width takes hold of. */
-function gripAt(edges: readonly number[], range: Range | null, at: number, near: number): Grip {
-  if (!range) return { what: 'new', from: at };
+function gripAt(edges: readonly number[], range: Range | null, share: number, near: number): Grip {
+  if (!range) return { what: 'new', from: share };
   const [a, b] = range.map((value) => shareOf(edges, value));
-  if (Math.abs(at - a) < near) return { what: 'end', other: b };
-  if (Math.abs(at - b) < near) return { what: 'end', other: a };
-  return at > a && at < b ? { what: 'move', from: at, range } : { what: 'new', from: at };
+  if (Math.abs(share - a) < near) return { what: 'end', other: b };
+  if (Math.abs(share - b) < near) return { what: 'end', other: a };
+  return share > a && share < b ? { what: 'move', from: share, range } : { what: 'new', from: share };
 }
 
 /** Bars of numbers or dates; a brush on them is drawn, moved and resized by pointer and by keys. */
-export function NumberChart({ of }: { of: NumberHistogram }): JSX.Element {
+export function NumberChart({ histogram }: { histogram: NumberHistogram }): JSX.Element {
   const dragged = useSignal<Range | null>(null);
   const grip = useRef<Grip | null>(null);
   const join = useRef('');
-  const { edges } = of;
+  const { edges } = histogram;
   const [low, high] = [edges[0], edges[edges.length - 1]];
-  const known = facets.brushOf(of);
+  const known = facets.brushOf(histogram);
   const range = dragged.value ?? (known && 'range' in known ? known.range : null);
-  const write = of.kind === 'date' ? moment : among;
+  const write = histogram.kind === 'date' ? moment : among;
   const words = (value: number): string => write(value, high - low);
-  const most = Math.max(1, ...of.total);
+  const most = Math.max(1, ...histogram.total);
 
   const set = (next: Range | null): void => {
     dragged.value = next;
-    void facets.setRange(of, next, join.current).then(() => {
+    void facets.setRange(histogram, next, join.current).then(() => {
       // What the server has taken is shown from now on.
       if (!grip.current) dragged.value = null;
     });
@@ -106,7 +106,7 @@ export function NumberChart({ of }: { of: NumberHistogram }): JSX.Element {
         class="chart"
         role="slider"
         tabIndex={0}
-        aria-label={`Range of ${of.name}`}
+        aria-label={`Range of ${histogram.name}`}
         aria-valuemin={low}
         aria-valuemax={high}
         aria-valuenow={range?.[0] ?? low}
@@ -123,14 +123,14 @@ export function NumberChart({ of }: { of: NumberHistogram }): JSX.Element {
         }}
       >
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-          <path class="total" d={bars(of.total, most, WIDTH, HEIGHT)} />
-          <path class="passing" d={bars(of.passing, most, WIDTH, HEIGHT)} />
+          <path class="total" d={bars(histogram.total, most, WIDTH, HEIGHT)} />
+          <path class="passing" d={bars(histogram.passing, most, WIDTH, HEIGHT)} />
         </svg>
         {part && <i class="brush" style={{ left: `${part[0]}%`, width: `${part[1] - part[0]}%` }} />}
       </div>
       <div class="ends">
         <span>{words(range?.[0] ?? low)}</span>
-        {of.nulls.total > 0 && <span>{of.nulls.total.toLocaleString('en')} without</span>}
+        {histogram.nulls.total > 0 && <span>{histogram.nulls.total.toLocaleString('en')} without</span>}
         <span>{words(range?.[1] ?? high)}</span>
       </div>
     </>

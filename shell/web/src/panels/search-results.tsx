@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { active, canMatch, choose, failed, hits, match, open, problem } from '../state/search.ts';
 
-/** What was found, under the search box; the last entry takes the text as an expression. */
+/** Results under the search box; the last entry takes the text as an expression. */
 export function Results(): JSX.Element | null {
   if (!open.value) return null;
   const list = hits.value;

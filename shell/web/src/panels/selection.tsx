@@ -138,9 +138,9 @@ export function SelectionPanel({ tools }: { tools: acts.Tools }): JSX.Element | 
   return (
     <section class="selection panel" id="selection" data-over aria-label="Selection">
       <div>
-        {selectedParts(count, edges).map(({ number, word }, at) => (
+        {selectedParts(count, edges).map(({ number, word }, index) => (
           <>
-            {at > 0 && 'and '}
+            {index > 0 && 'and '}
             <b>{number}</b> {word}{' '}
           </>
         ))}

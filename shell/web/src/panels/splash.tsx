@@ -8,7 +8,7 @@ import { applyMetadata } from '../state/theme.ts';
 import { Play } from './icons.tsx';
 import { Pulse } from './overlays.tsx';
 
-/** What the page says of a graph that waits for a click. */
+/** Card of a graph that waits for a click. */
 
 /** What waits, as far as the server tells; how much in words, empty when nobody knows yet. */
 const awaited = signal<{ name: string; description: string; counts: string } | null>(null);

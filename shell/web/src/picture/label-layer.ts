@@ -4,7 +4,7 @@ import { toScreen, type Rect, type Size, type View } from '../scene/camera.ts';
 import { css, type Rgb } from '../scene/color.ts';
 import { placeLabels, shorten, spotPlace, type Candidate, type Disc, type Placed } from '../scene/labels.ts';
 
-/** Which names and rings lie over the picture, and where. */
+/** Names and rings over the picture, with their places. */
 
 export interface LabelStyle {
   font: string;
@@ -98,13 +98,13 @@ export class LabelLayer {
     this.near = this.sourcesOf(labels, NEAR_RANK).filter((source) => !forced.has(source.index));
   }
 
-  private sourcesOf(labels: { index: number; text: string }[], from: number): LabelSource[] {
+  private sourcesOf(labels: { index: number; text: string }[], priority: number): LabelSource[] {
     const cut = (text: string): string => {
       const line = text.replace(/\s+/g, ' ').trim();
       return this.options.shorten ? shorten(line) : shorten(line, 80);
     };
     return labels
-      .map(({ index, text }, place) => ({ index, text: cut(text), rank: from + place }))
+      .map(({ index, text }, place) => ({ index, text: cut(text), rank: priority + place }))
       .filter((source) => source.text !== '');
   }
 

@@ -1,5 +1,5 @@
 /**
- * How many edges a frame may draw while things move, learned from how long frames take.
+ * Budget of the edges that a frame may draw while things move, learned from how long frames take.
  * The unit is one line; an anti-aliased edge costs several.
  */
 export class EdgeBudget {

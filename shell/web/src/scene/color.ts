@@ -50,7 +50,7 @@ export const PALETTE_LIGHT = [
 function parseHex(hex: string): Rgb | null {
   if (!/^([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(hex)) return null;
   const wide = hex.length <= 4 ? [...hex].map((digit) => digit + digit).join('') : hex;
-  const byte = (at: number): number => parseInt(wide.slice(at, at + 2), 16);
+  const byte = (start: number): number => parseInt(wide.slice(start, start + 2), 16);
   return { r: byte(0), g: byte(2), b: byte(4), a: wide.length === 8 ? byte(6) / 255 : 1 };
 }
 
@@ -107,9 +107,9 @@ export function mix(first: Rgb, second: Rgb, t: number): Rgb {
 }
 
 const LIGHT_OF = new Map(
-  PALETTE_DARK.map((dark, at) => [
+  PALETTE_DARK.map((dark, k) => [
     parseInt(dark.slice(1), 16),
-    parseInt(PALETTE_LIGHT[at].slice(1), 16),
+    parseInt(PALETTE_LIGHT[k].slice(1), 16),
   ]),
 );
 

@@ -1,4 +1,4 @@
-/** How far the picture has been dimmed outside what is highlighted. */
+/** Dimming of the picture outside what is highlighted. */
 
 const DIM_MS = 120;
 /** How much of its strength what is not highlighted loses. */

@@ -1,4 +1,4 @@
-/** Whether the direction of edges says anything, which decides about arrow heads. */
+/** Test of whether the direction of edges says anything, which decides about arrow heads. */
 
 /** A number that an ordered pair of nodes has for itself, as good as at random. */
 function pairHash(a: number, b: number): number {

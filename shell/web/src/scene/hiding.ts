@@ -1,6 +1,6 @@
 type Marks = Uint8Array | null;
 
-/** Which elements are not drawn, and why; 1 for each. */
+/** Elements that are not drawn, by the reason; 1 for each. */
 export class Hiding {
   /** Those that filters hide. */
   masks: { node: Marks; edge: Marks } = { node: null, edge: null };

@@ -1,6 +1,6 @@
 import type { Box } from './camera.ts';
 
-/** How strongly edges are drawn, so that a sparse graph stays visible and a dense one does not drown. */
+/** Strength of drawn edges, so that a sparse graph stays visible and a dense one does not drown. */
 export interface Ink {
   /** Opacity of one edge when all are drawn. */
   alpha: number;

@@ -1,6 +1,6 @@
 import type { Rgb } from './color.ts';
 
-/** How elements are drawn. */
+/** Look of the elements. */
 export interface Look {
   pointSize: number;
   pointOpacity: number;

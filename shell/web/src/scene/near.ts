@@ -87,9 +87,9 @@ export function edgeList(
     const lines = bundle(group, ends, look);
     if (lines.length > 1) curved = true;
     const even = lines.length % 2 === 0;
-    lines.forEach((line, at) => {
+    lines.forEach((line, index) => {
       // An even number leaves the straight line free, an odd one keeps one edge on it.
-      const step = lines.length === 1 ? 0 : even ? at + 1 : at;
+      const step = lines.length === 1 ? 0 : even ? index + 1 : index;
       const rank = Math.ceil(step / 2) * (step % 2 === 1 ? 1 : -1);
       pairs[2 * count] = line.edge;
       pairs[2 * count + 1] = packedOf(rank === 0 ? 0 : rank, line.count);

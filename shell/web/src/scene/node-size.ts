@@ -1,4 +1,4 @@
-/** How large nodes are drawn; the shader has the same rule. */
+/** Sizes at which nodes are drawn; the shader has the same rule. */
 
 export const SIZE_MIN = 1.5;
 export const SIZE_MAX = 64;

@@ -13,8 +13,9 @@ function distance(px: number, py: number, ax: number, ay: number, bx: number, by
 }
 
 /** Whether a curve lies further than `reach` to one side of a coordinate. */
-function isAside(at: number, axis: 0 | 1, points: readonly Point[], reach: number): boolean {
-  return points.every((p) => p[axis] > at + reach) || points.every((p) => p[axis] < at - reach);
+function isAside(coordinate: number, axis: 0 | 1, points: readonly Point[], reach: number): boolean {
+  const [low, high] = [coordinate - reach, coordinate + reach];
+  return points.every((p) => p[axis] > high) || points.every((p) => p[axis] < low);
 }
 
 /** The drawn edge of the near tier whose line is nearest to a pixel and at most a few away; -1 for none. */

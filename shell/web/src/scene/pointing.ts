@@ -1,4 +1,4 @@
-/** What is under the pointer, and what is emphasized with it: nobody needs it before the first picture. */
+/** Elements under the pointer and those emphasized with them; loaded after the first picture. */
 
 export { countsOn } from './counts.ts';
 export { highlightOf, highlightOfMany } from './highlight.ts';

@@ -1,4 +1,4 @@
-/** What is drawn; the arrays are kept by reference and uploaded again after a lost context. */
+/** Data of the picture; the arrays are kept by reference and uploaded again after a lost context. */
 export interface SceneData {
   numNodes: number;
   numEdges: number;

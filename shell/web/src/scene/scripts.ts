@@ -1,4 +1,4 @@
-/** How a text is cut into what can be drawn piece by piece. */
+/** Cutting of a text into pieces that can be drawn one by one. */
 
 export interface Piece {
   text: string;

@@ -5,14 +5,15 @@ import { session } from '../document/current.ts';
 import { addCollection, addFilter } from '../document/filters.ts';
 import * as state from '../document/state.ts';
 import { plural } from '../document/words.ts';
-import type { Brush, Change, Column, Found, Rule, Scalar } from '../net/messages.ts';
+import type { Brush, Column, Found, Rule, Scalar } from '../net/messages.ts';
+import type { Change } from '../net/page-messages.ts';
 import { fileName, saveFile } from '../state/export-picture.ts';
 import type { SelectionPart } from '../state/lazy.ts';
 import { clearSelection } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Selection } from './selection.ts';
 
-/** What is done with the selection in the session's document, and what is selected by way of the server. */
+/** Acts on the selection in the session's document, and selections by way of the server. */
 
 /** Nodes that are pinned or released at once. */
 const PINS_MAX = 1000;

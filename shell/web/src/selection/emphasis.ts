@@ -1,7 +1,7 @@
 import type { Picture } from '../picture/picture.ts';
 import type { Rgb } from '../scene/color.ts';
 
-/** What a script emphasizes: by darkening all else or, where it wants that left as it is, by rings. */
+/** Emphasis by a script: by darkening all else or, where it wants that left as it is, by rings. */
 
 const RING: Record<'dark' | 'light', Rgb> = {
   dark: { r: 255, g: 255, b: 255, a: 1 },

@@ -20,12 +20,12 @@ function marksOf(rgba: Uint8Array, [r, g, b]: number[]): Uint8Array<ArrayBuffer>
 }
 
 /** The nodes that have a colour, or the ends of the edges that have it. */
-function byColor(picture: Picture, of: ColorKey, swatch: Swatch): Uint8Array {
+function byColor(picture: Picture, key: ColorKey, swatch: Swatch): Uint8Array {
   const { data } = picture;
-  const light = store.theme.value === 'light' && of.of === 'nodes' && !swatch.chosen;
+  const light = store.theme.value === 'light' && key.of === 'nodes' && !swatch.chosen;
   const rgb = parseColor(light ? cssForLight(swatch.color) : swatch.color, named);
   const color = rgb ? [rgb.r, rgb.g, rgb.b].map(Math.round) : [];
-  if (of.of === 'nodes') return marksOf(picture.ownColor ?? new Uint8Array(0), color);
+  if (key.of === 'nodes') return marksOf(picture.ownColor ?? new Uint8Array(0), color);
   const edges = marksOf(data.edgeColor ?? new Uint8Array(0), color);
   const nodes = new Uint8Array(data.numNodes);
   edges.forEach((mark, e) => {
@@ -52,11 +52,11 @@ async function brushOf(api: DocumentApi, column: Column, swatch: Swatch): Promis
 }
 
 /** The brush that an entry stands for; null where no column has the legend's name, or none such a value. */
-async function byValue(of: ColorKey, swatch: Swatch): Promise<{ brush: Brush; nodes: string } | null> {
+async function byValue(key: ColorKey, swatch: Swatch): Promise<{ brush: Brush; nodes: string } | null> {
   const now = session();
   if (!now) return null;
-  const axis: Axis = of.of === 'nodes' ? 'node' : 'edge';
-  const column = (await now.api.columns()).find(({ name, axis: its }) => name === of.title && its === axis);
+  const axis: Axis = key.of === 'nodes' ? 'node' : 'edge';
+  const column = (await now.api.columns()).find(({ name, axis: its }) => name === key.title && its === axis);
   if (!column) return null;
   const brush = await brushOf(now.api, column, swatch);
   if (!brush) return null;
@@ -65,7 +65,7 @@ async function byValue(of: ColorKey, swatch: Swatch): Promise<{ brush: Brush; no
 }
 
 /** Selects what is in a collection, or in none, or hides it. */
-async function useCollection(tools: Tools, swatch: Swatch, hides: boolean): Promise<void> {
+async function pickCollection(tools: Tools, swatch: Swatch, hides: boolean): Promise<void> {
   const known = session()?.document.collections() ?? [];
   const { collection } = swatch;
   if (hides) {
@@ -82,29 +82,29 @@ async function useCollection(tools: Tools, swatch: Swatch, hides: boolean): Prom
 }
 
 /** Selects the elements of an entry of the legend, or hides them: by their value, or else by their colour. */
-export async function useLegend(
+export async function pickEntry(
   tools: Tools,
   picture: Picture,
-  of: ColorKey,
+  key: ColorKey,
   swatch: Swatch,
   hides: boolean,
 ): Promise<void> {
-  if (of.of === 'elements') return useCollection(tools, swatch, hides);
+  if (key.of === 'elements') return pickCollection(tools, swatch, hides);
   try {
-    const value = await byValue(of, swatch).catch(() => null);
+    const value = await byValue(key, swatch).catch(() => null);
     if (!value && swatch.color === '') {
-      store.notice.value = `No ${of.of} can be told by "${swatch.label}" in the legend: it is no value of ${of.title}.`;
+      store.notice.value = `No ${key.of} can be told by "${swatch.label}" in the legend: it is no value of ${key.title}.`;
       return;
     }
     if (!hides) {
       const { numNodes } = picture.data;
-      const marks = value ? await fromBits64(value.nodes, numNodes) : byColor(picture, of, swatch);
+      const marks = value ? await fromBits64(value.nodes, numNodes) : byColor(picture, key, swatch);
       tools.join(marks, 'replace');
       return;
     }
-    const rule = value ? { brush: value.brush } : { nodes: await toBits64(byColor(picture, of, swatch)) };
-    const name = value ? '' : `${of.title} ${swatch.label}`;
-    const refusal = await addFilter('exclusion', rule, name, `Hide ${of.title} ${swatch.label}`);
+    const rule = value ? { brush: value.brush } : { nodes: await toBits64(byColor(picture, key, swatch)) };
+    const name = value ? '' : `${key.title} ${swatch.label}`;
+    const refusal = await addFilter('exclusion', rule, name, `Hide ${key.title} ${swatch.label}`);
     if (refusal !== null) store.notice.value = refusal;
   } catch (error) {
     complain(error);

@@ -1,6 +1,6 @@
 import type { Joining, Point } from '../state/lazy.ts';
 
-/** Which nodes are selected: a mark for each node, and what can be done with all marks at once. */
+/** Selection of nodes: a mark for each node, and operations on all marks at once. */
 
 export class Selection {
   private marks: Uint8Array<ArrayBuffer>;

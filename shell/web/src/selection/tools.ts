@@ -8,7 +8,7 @@ import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { combine, selectText, type Algebra, type Tools } from './acts.ts';
 import { Emphasis } from './emphasis.ts';
-import { useLegend } from './legend.ts';
+import { pickEntry } from './legend.ts';
 import { shortestPath } from './path.ts';
 import { corners, edgesWithin, inside, selectedParts, Selection } from './selection.ts';
 
@@ -157,8 +157,8 @@ export class SelectionTools implements Tools {
   }
 
   /** Selects the elements of an entry of the legend, or hides them. */
-  legend(of: ColorKey, swatch: Swatch, hides: boolean): Promise<void> {
-    return useLegend(this, this.viewer.picture, of, swatch, hides);
+  legend(key: ColorKey, swatch: Swatch, hides: boolean): Promise<void> {
+    return pickEntry(this, this.viewer.picture, key, swatch, hides);
   }
 
   /** Selects what a rule keeps. */
@@ -242,10 +242,10 @@ export class SelectionTools implements Tools {
     const { viewer } = this;
     const { camera, size } = viewer.picture;
     const places = this.selection.nodes().flatMap((v) => [viewer.picture.at(v) ?? []]);
-    const [xs, ys] = [0, 1].map((c) => places.map((at) => at[c]).filter(Number.isFinite));
+    const [xs, ys] = [0, 1].map((c) => places.map((place) => place[c]).filter(Number.isFinite));
     if (xs.length === 0) return;
-    const least = (of: number[]): number => of.reduce((a, b) => Math.min(a, b));
-    const most = (of: number[]): number => of.reduce((a, b) => Math.max(a, b));
+    const least = (values: number[]): number => values.reduce((a, b) => Math.min(a, b));
+    const most = (values: number[]): number => values.reduce((a, b) => Math.max(a, b));
     const box = { minX: least(xs), maxX: most(xs), minY: least(ys), maxY: most(ys) };
     // One place has no box to show; it is gone to as a search does.
     if (box.minX === box.maxX && box.minY === box.maxY) return viewer.flyTo(this.selection.nodes(1)[0]);

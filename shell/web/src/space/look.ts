@@ -1,7 +1,7 @@
 import type { Rgb } from '../scene/color.ts';
 import { growth } from './turn.ts';
 
-/** How nodes look by how near they are. */
+/** Look of nodes by how near they are. */
 
 /** How much of the colour of the farthest nodes is that of the background. */
 const FOG = 0.72;

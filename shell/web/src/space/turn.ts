@@ -1,6 +1,6 @@
 import { ABSENT, isPlaced } from '../scene/positions.ts';
 
-/** Where nodes with three coordinates are seen from a side; free of the DOM. */
+/** Places at which nodes with three coordinates are seen from a side; free of the DOM. */
 
 /** A side to look from: turned around the vertical axis, then around the one across. */
 export interface Turn {

@@ -1,4 +1,5 @@
-import { maySteer } from './helm.ts';
+import { signal } from '@preact/signals';
+import { maySteer } from './page-control.ts';
 import { load } from './lazy.ts';
 import type { ColorKey, Swatch } from './legend.ts';
 import { selecting } from './selecting.ts';
@@ -6,34 +7,27 @@ import type { LiveViewer } from './live-viewer.ts';
 import * as store from './store.ts';
 import { toggleTheme } from './theme.ts';
 
-/** What buttons and keys do. The viewer exists once its canvases do. */
+/** Actions of buttons and keys. */
 
-let viewer: LiveViewer | null = null;
-
-export function setViewer(value: LiveViewer): void {
-  viewer = value;
-}
-
-export function theViewer(): LiveViewer | null {
-  return viewer;
-}
+/** The viewer, once its canvases exist. */
+export const viewer = signal<LiveViewer | null>(null);
 
 export function playPause(): void {
-  if (store.phase.value === 'ready') viewer?.play(!store.playing.value);
+  if (store.phase.value === 'ready') viewer.value?.play(!store.playing.value);
 }
 
 /** Lays the graph out by name: an empty one runs the forces, `given` puts nodes where the data has them. */
 export function layOut(name: string): void {
   if (store.phase.value !== 'ready') return;
-  if (name === '') viewer?.play(true);
-  else if (maySteer() && viewer?.link.send({ t: 'layout', name })) store.laying.value = name;
+  if (name === '') viewer.value?.play(true);
+  else if (maySteer() && viewer.value?.link.send({ t: 'layout', name })) store.laying.value = name;
 }
 
 /** What can be done with the selection. */
 export type Selecting = 'all' | 'invert' | 'clear' | 'grow' | 'component' | 'path' | 'sameColor' | 'fit';
 
 export function select(what: Selecting): void {
-  if (!viewer || store.phase.value !== 'ready') return;
+  if (!viewer.value || store.phase.value !== 'ready') return;
   void selecting().then((tools) => {
     if (what === 'all' || what === 'invert' || what === 'clear') tools.do(what);
     else tools[what]();
@@ -41,71 +35,71 @@ export function select(what: Selecting): void {
 }
 
 /** Selects the elements of an entry of the legend, or hides them. */
-export function useLegend(of: ColorKey, swatch: Swatch, hides: boolean): void {
-  if (viewer) void selecting().then((tools) => tools.legend(of, swatch, hides));
+export function pickLegendEntry(key: ColorKey, swatch: Swatch, hides: boolean): void {
+  if (viewer.value) void selecting().then((tools) => tools.legend(key, swatch, hides));
 }
 
 /** Selects what an expression or a query finds; answers what is wrong with it, or null. */
 export async function selectMatching(text: string): Promise<string | null> {
-  return viewer ? (await selecting()).match(text) : null;
+  return viewer.value ? (await selecting()).match(text) : null;
 }
 
 /** Chooses what dragging does, or the other way round when it does so already. */
-export function useTool(tool: store.Tool): void {
+export function chooseTool(tool: store.Tool): void {
   store.tool.value = store.tool.value === tool ? 'pan' : tool;
 }
 
 export function fit(): void {
-  viewer?.fit();
+  viewer.value?.fit();
 }
 
 /** The free part of the screen has changed. */
 export function panelsMoved(): void {
-  viewer?.picture.refit(true);
-  viewer?.refresh();
+  viewer.value?.picture.refit(true);
+  viewer.value?.refresh();
 }
 
 export function zoomIn(): void {
-  viewer?.zoomBy(1.5);
+  viewer.value?.zoomBy(1.5);
 }
 
 export function zoomOut(): void {
-  viewer?.zoomBy(1 / 1.5);
+  viewer.value?.zoomBy(1 / 1.5);
 }
 
 export function switchTheme(): void {
-  viewer?.setTheme(toggleTheme());
+  viewer.value?.setTheme(toggleTheme());
 }
 
 export function goTo(index: number): void {
-  viewer?.flyTo(index);
-  viewer?.select(index);
+  viewer.value?.flyTo(index);
+  viewer.value?.select(index);
 }
 
 export function closeCard(): void {
-  viewer?.select(-1);
+  viewer.value?.select(-1);
 }
 
 export function unpin(index: number): void {
-  viewer?.unpin(index);
+  viewer.value?.unpin(index);
   if (store.pinnedCard.value) store.pinnedCard.value = { ...store.pinnedCard.value };
 }
 
 export function isPinned(index: number): boolean {
-  return viewer?.pins.has(index) ?? false;
+  return viewer.value?.pins.has(index) ?? false;
 }
 
 export function retry(): void {
-  viewer?.link.retryNow();
+  viewer.value?.link.retryNow();
 }
 
 export function connect(): void {
   store.phase.value = 'connecting';
-  viewer?.link.open();
+  viewer.value?.link.open();
 }
 
 export async function search(query: string, signal: AbortSignal): Promise<store.Hit[]> {
-  return (await viewer?.api.search(query, signal)) ?? [];
+  return (await viewer.value?.api.search(query, signal)) ?? [];
 }
 
 /** The form to sign in with, which leads back here. */

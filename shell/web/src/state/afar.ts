@@ -7,7 +7,7 @@ interface FromAfar {
   loading: boolean;
 }
 
-/** What is drawn for nodes that are too many to be told apart. */
+/** The layer that is drawn for nodes that are too many to be told apart. */
 export const afar: FromAfar = { layer: null, loading: false };
 
 const waiting: ((layer: AfarLayer) => unknown)[] = [];

@@ -2,7 +2,7 @@ import { load, type BoundLayer } from './lazy.ts';
 
 let loading: Promise<void> | null = null;
 
-/** What draws icons, axes and maps, once something of them has come. */
+/** The layer that draws icons, axes and maps, once something of them has come. */
 export let bound: BoundLayer | null = null;
 
 /** Whether it is on its way to the screen. */

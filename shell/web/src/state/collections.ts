@@ -1,4 +1,6 @@
-/** The collections as the legend lists them, read leniently from the server's JSON. */
+/** Collections as the legend lists them. */
+
+import type { CollectionList } from '../net/page-messages.ts';
 
 export interface CollectionEntry {
   id: string;
@@ -19,31 +21,10 @@ export interface Collections {
 
 export const NO_COLLECTIONS: Collections = { entries: [], background: null };
 
-type Json = Record<string, unknown>;
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-/** Reads the server's message. */
-export function readCollections(message: Json): Collections {
-  const list = Array.isArray(message.collections) ? (message.collections as unknown[]) : [];
-  const entries = list.flatMap((item) => {
-    if (typeof item !== 'object' || item === null) return [];
-    const entry = item as Json;
-    return [
-      {
-        id: text(entry.id),
-        name: text(entry.name),
-        description: text(entry.description),
-        swatches: texts(entry.swatches),
-        count: typeof entry.match_count === 'number' ? entry.match_count : null,
-      },
-    ];
+/** The server's list as the legend shows it. */
+export function readCollections(list: CollectionList): Collections {
+  const entries = list.collections.map(({ id, name, description, swatches, match_count: count }) => {
+    return { id, name, description, swatches, count };
   });
-  return { entries, background: texts(message.background)[0] ?? null };
+  return { entries, background: list.background[0] ?? null };
 }

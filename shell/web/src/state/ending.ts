@@ -1,24 +1,25 @@
-import { CLOSE, type Message } from '../net/session.ts';
-import { Helm } from './helm.ts';
+import type { Told } from '../net/messages.ts';
+import { CLOSE } from '../net/session.ts';
+import { PageControl } from './page-control.ts';
 import * as store from './store.ts';
 
 /** A login that cannot be renewed leads to the form. */
 const RENEWALS_MAX = 1;
 
-/** What becomes of the page when the server ends the link, and who it belongs to while it stands. */
+/** The end of the link to the server, and the account that the page belongs to while it stands. */
 export class Ending {
   /** Links that were opened again because a login had ended, since the last one that stood. */
   private renewals = 0;
 
-  readonly helm = new Helm();
+  readonly control = new PageControl();
 
   constructor(private readonly open: () => void) {}
 
   /** The link stands. */
-  stands(hello: Message): void {
+  stands(hello: Told<'hello'>): void {
     this.renewals = 0;
-    this.helm.told(hello);
-    store.user.value = typeof hello.user === 'string' ? hello.user : '';
+    this.control.told(hello);
+    store.user.value = hello.user;
   }
 
   ended(code: number, reason: string): void {

@@ -1,4 +1,4 @@
-// What the bar says of the layout: words for what the server tells.
+// Words of the bar for the state of the layout.
 
 import type { LinkState } from '../net/session.ts';
 

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
 import type { Marks } from '../gl/marks.ts';
 import type { Frame } from '../net/frames.ts';
-import type { Rule } from '../net/messages.ts';
-import type { Message } from '../net/session.ts';
+import type { DocumentMessage, Rule, Told } from '../net/messages.ts';
 import type { LayerInput } from '../picture/label-layer.ts';
 import type { Rect } from '../scene/camera.ts';
 import type { ColorKey, Swatch } from './legend.ts';
@@ -60,8 +59,8 @@ export interface BoundLayer {
   readonly busy: boolean;
   readonly obstacles: readonly Rect[];
   readonly edgeLabels: readonly EdgeLabel[];
-  readonly LegendSign: (props: { of: ColorKey; swatch: Swatch; color?: string }) => JSX.Element;
-  underlie(message: Message): void;
+  readonly LegendSign: (props: { colorKey: ColorKey; swatch: Swatch; color?: string }) => JSX.Element;
+  underlie(message: Told<'graph' | 'legend'>): void;
   frame(frame: Frame): void;
   hover(edge: number): void;
   over(input: LayerInput): void;
@@ -69,7 +68,7 @@ export interface BoundLayer {
 
 /** The page's part in the shared document. */
 export interface DocumentPart {
-  hear(message: Message): void;
+  hear(message: DocumentMessage): void;
   mask(frame: Frame): void;
   pin(index: number, x: number, y: number): void;
   unpin(index: number): void;
@@ -102,7 +101,7 @@ export interface SelectionPart {
   toggle(index: number): void;
   draw(points: readonly Point[], tool: Tool): void;
   finish(points: readonly Point[], tool: Tool, how: Joining): void;
-  legend(of: ColorKey, swatch: Swatch, hides: boolean): Promise<void>;
+  legend(key: ColorKey, swatch: Swatch, hides: boolean): Promise<void>;
   select(rule: Rule): Promise<void>;
   match(text: string): Promise<string | null>;
   choose(marks: Uint8Array, edges: readonly number[]): void;

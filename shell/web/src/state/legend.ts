@@ -88,8 +88,8 @@ function short(value: unknown): string {
 function shown(entry: Json): Shown | undefined {
   const look = object(entry.look);
   const list = Array.isArray(entry.signs) ? entry.signs : [];
-  const signs = list.map((at: unknown) => count(at) ?? 0);
-  if (!look && !signs.some((at) => at > 0)) return undefined;
+  const signs = list.map((entry: unknown) => count(entry) ?? 0);
+  if (!look && !signs.some((sign) => sign > 0)) return undefined;
   const color = text(look?.color);
   const numbers = (['opacity', 'size', 'width'] as const).flatMap((name) => {
     const value = count(look?.[name]);
@@ -129,7 +129,7 @@ function ramp(o: Json): ColorKey['ramp'] {
     : { colors, low: short(o.min ?? o.low), high: short(o.max ?? o.high) };
 }
 
-function colorKey(of: ColorKey['of'], side: Json | null, isBlock = false): ColorKey | null {
+function colorKey(elements: ColorKey['of'], side: Json | null, isBlock = false): ColorKey | null {
   const color = object(side?.color) ?? side;
   if (!color) return null;
   const list = swatches(color.entries ?? color.categories ?? color.items ?? color.swatches, isBlock);
@@ -137,7 +137,7 @@ function colorKey(of: ColorKey['of'], side: Json | null, isBlock = false): Color
   const lines = Array.isArray(color.lines) ? color.lines.flatMap((line) => text(line) ?? []) : [];
   if (list.length === 0 && !scale && lines.length === 0) return null;
   const key: ColorKey = {
-    of,
+    of: elements,
     title: text(color.title ?? color.column ?? color.attribute ?? color.name) ?? 'colour',
     swatches: list,
     more: count(color.more ?? color.more_count) ?? 0,
@@ -161,13 +161,13 @@ const SCALES = [
   ['edge_icon', 'Edge icon'],
 ] as const;
 
-function scaleKey(of: ScaleKey['of'], side: Json | null): ScaleKey[] {
+function scaleKey(channel: ScaleKey['of'], side: Json | null): ScaleKey[] {
   const title = text(side?.title);
   // Icons that have rows need no line.
   if (!side || title === null || side.kind === 'categorical') return [];
   const [low, high] = [short(side.min), short(side.max)];
   const ranged = low !== '' && high !== '';
-  return [{ of, title, low: ranged ? low : null, high: ranged ? high : null }];
+  return [{ of: channel, title, low: ranged ? low : null, high: ranged ? high : null }];
 }
 
 /** Reads what colours the nodes and the edges; null when there is nothing to explain. */

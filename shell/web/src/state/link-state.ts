@@ -1,4 +1,4 @@
-// What becomes of the link to the server, as the page shows it.
+// State of the link to the server, as the page shows it.
 
 import type { LinkState } from '../net/session.ts';
 import * as store from './store.ts';

@@ -1,14 +1,17 @@
 import { batch } from '@preact/signals';
 import { Api } from '../net/api.ts';
 import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../net/frames.ts';
-import { SessionLink, type Message } from '../net/session.ts';
+import type { Told } from '../net/messages.ts';
+import type { SessionState, ToPage } from '../net/page-messages.ts';
+import type { LegendSides } from '../net/scene-parts.ts';
+import { SessionLink } from '../net/session.ts';
 import { fitBox } from '../scene/camera.ts';
 import { bound, withBound } from './bound.ts';
 import { readCollections } from './collections.ts';
-import { documents, tellsDocument } from './documents.ts';
+import { documents } from './documents.ts';
 import { EdgeLoading } from './edge-loading.ts';
 import { Ending } from './ending.ts';
-import { maySteer } from './helm.ts';
+import { maySteer } from './page-control.ts';
 import { showLayout, showRefusal } from './layout-state.ts';
 import { showLink } from './link-state.ts';
 import { showNotices } from './notices.ts';
@@ -21,7 +24,7 @@ import { Viewer } from './viewer.ts';
 export class LiveViewer extends Viewer {
   readonly link: SessionLink;
   seq = 0;
-  graph: Message | null = null;
+  graph: Told<'graph'> | null = null;
   private readonly ending = new Ending(() => this.link.open());
   private readonly edges: EdgeLoading;
   /** The next positions at rest are those of a layout by name: show all of them. */
@@ -38,7 +41,7 @@ export class LiveViewer extends Viewer {
       state: showLink,
       ended: (code, reason) => this.ending.ended(code, reason),
       resume: () => (this.graph ? { epoch: this.epoch, seq: this.seq } : null),
-      arrival: () => this.ending.helm.arrival(),
+      arrival: () => this.ending.control.arrival(),
       damaged: (error) => {
         console.error('damaged message', error);
         store.notice.value =
@@ -52,46 +55,59 @@ export class LiveViewer extends Viewer {
     addEventListener('online', () => this.link.retryNow());
   }
 
-  private onText(message: Message): void {
+  private onText(message: ToPage): void {
     batch(() => {
-      if (message.t === 'hello') this.onHello(message);
-      else if (message.t === 'graph') this.onGraph(message);
-      else if (message.t === 'state') this.onState(message);
-      else if (message.t === 'collections') this.onCollections(message);
-      else if (message.t === 'columns') showNotices('dataset', message.notices);
-      else if (message.t === 'legend') {
-        this.onLegend(message.legend ?? message);
-        this.onUnderlay(message);
+      switch (message.t) {
+        case 'hello':
+          return this.onHello(message);
+        case 'graph':
+          return this.onGraph(message);
+        case 'state':
+          return this.onState(message);
+        case 'collections':
+          return this.onCollections(message);
+        case 'columns':
+          return showNotices('dataset', message.notices);
+        case 'legend':
+          this.onLegend(message.legend);
+          return this.onUnderlay(message);
+        case 'error':
+          return showRefusal(message);
+        case 'document':
+        case 'changed':
+        case 'done':
+        case 'refused':
+        case 'history':
+        case 'counts':
+          return void documents().then((all) => all.hear(message));
+        default:
+          // A message of a newer server; the compiler knows all of this one.
+          message satisfies never;
       }
-      else if (message.t === 'error') showRefusal(message);
-      else if (tellsDocument(message)) void documents().then((all) => all.hear(message));
     });
   }
 
-  private onHello(message: Message): void {
-    const low = Number(message.protocol_min ?? 1);
-    if (low > 1) {
+  private onHello(message: Told<'hello'>): void {
+    if (message.protocol_min > 1) {
       store.phase.value = 'failed';
       store.detail.value = 'This page is older than the server. Reload it to go on.';
       return;
     }
-    this.id = String(message.viewer ?? '');
+    this.id = message.viewer ?? '';
     this.ending.stands(message);
     showNotices('address', message.notices);
-    if (!this.graph) this.onPhase(String(message.state ?? 'loading'), String(message.detail ?? ''));
+    if (!this.graph) this.onPhase(message);
   }
 
-  private onPhase(state: string, detail: string): void {
+  private onPhase({ state, detail }: Pick<SessionState, 'state' | 'detail'>): void {
     store.detail.value = detail;
     if (state === 'failed') store.phase.value = 'failed';
     else if (state === 'waiting') store.phase.value = 'waiting';
     else if (!this.graph) store.phase.value = 'loading';
   }
 
-  private onGraph(message: Message): void {
-    const epoch = Number(message.epoch ?? 1);
-    const nodes = Number(message.node_count ?? 0);
-    const edges = Number(message.edge_count ?? 0);
+  private onGraph(message: Told<'graph'>): void {
+    const { epoch, node_count: nodes, edge_count: edges } = message;
     const same =
       this.graph !== null &&
       epoch === this.epoch &&
@@ -100,25 +116,25 @@ export class LiveViewer extends Viewer {
     this.graph = message;
     this.epoch = epoch;
     document.body.dataset.epoch = String(epoch);
-    store.graphName.value = String(message.name ?? '');
-    store.graphDescription.value = String(message.description ?? '');
+    store.graphName.value = message.name;
+    store.graphDescription.value = message.description;
     store.nodeCount.value = nodes;
     store.edgeCount.value = edges;
     this.onLegend(message.legend);
     showNotices('dataset', message.notices);
     this.setTheme(applyMetadata(message.metadata, store.graphName.value));
-    const layout = message.layout as Message | undefined;
-    if (layout) showLayout(layout);
+    showLayout(message.layout);
     store.phase.value = nodes === 0 ? 'empty' : same && this.picture.positions.started ? 'ready' : 'loading';
     if (nodes === 0) store.announcement.value = 'This graph has no nodes.';
-    this.picture.given = store.givenPositions.value = message.has_positions === true;
+    this.picture.given = store.givenPositions.value = message.has_positions;
     if (!same) this.newElements(nodes, edges);
     this.onUnderlay(message);
   }
 
-  private onUnderlay(message: Message): void {
-    const { axes, map } = (message.underlay ?? {}) as { axes?: unknown[]; map?: unknown };
-    if (bound || axes?.length || map || message.edges_named) withBound((all) => all.underlie(message));
+  private onUnderlay(message: Told<'graph' | 'legend'>): void {
+    const { underlay } = message;
+    const isNamed = message.t === 'graph' && message.edges_named;
+    if (bound || underlay?.axes.length || underlay?.map || isNamed) withBound((all) => all.underlie(message));
   }
 
   private newElements(nodes: number, edges: number): void {
@@ -145,7 +161,7 @@ export class LiveViewer extends Viewer {
     this.refresh();
   }
 
-  private onCollections(message: Message): void {
+  private onCollections(message: Told<'collections'>): void {
     const known = store.collections.value;
     const list = readCollections(message);
     store.collections.value = list;
@@ -153,23 +169,23 @@ export class LiveViewer extends Viewer {
     if (fresh) store.announcement.value = `New collection: ${fresh.name}.`;
   }
 
-  private onLegend(value: unknown): void {
-    store.legend.value = value;
-    const size = (value as { node_size?: { title?: unknown } | null } | null | undefined)?.node_size;
+  private onLegend(legend: LegendSides | null): void {
+    store.legend.value = legend;
+    const size = legend?.node_size;
     // The degree is what sizes go by when nobody says otherwise.
     this.picture.sizesBound = Boolean(size) && size?.title !== 'degree';
   }
 
-  private onState(message: Message): void {
-    const state = String(message.state ?? '');
+  private onState(message: Told<'state'>): void {
+    const { state } = message;
     if (state === 'loading' || state === 'waiting' || state === 'failed') {
-      this.onPhase(state, String(message.detail ?? ''));
+      this.onPhase(message);
       return;
     }
     const placements = store.placements.value;
     showLayout(message);
     if (store.placements.value !== placements) this.fitSoon = true;
-    if (typeof message.viewers === 'number') store.viewers.value = message.viewers;
+    store.viewers.value = message.viewers;
   }
 
   private onFrame(frame: Frame): number | null {

@@ -1,4 +1,4 @@
-// What was asked for and is not done: by the dataset, and by the address of the page.
+// Notices about what was asked for and is not done: by the dataset, and by the address of the page.
 
 import { blockedSite } from './picture-sites.ts';
 import * as store from './store.ts';
@@ -6,18 +6,9 @@ import * as store from './store.ts';
 /** Sites of pictures that are listed; there are three pictures in a page. */
 const SITES_MAX = 3;
 
-/** Reads a list of notices leniently from the server's JSON. */
-export function readNotices(value: unknown): store.Notice[] {
-  if (!Array.isArray(value)) return [];
-  return value.flatMap((entry: unknown) => {
-    const { slug, text } = (entry ?? {}) as Record<string, unknown>;
-    return typeof text === 'string' && text !== '' ? [{ slug: String(slug ?? ''), text }] : [];
-  });
-}
-
 /** Takes over what `hello` says of the address, or `graph` of the dataset. */
-export function showNotices(of: 'address' | 'dataset', value: unknown): void {
-  store.notices.value = { ...store.notices.value, [of]: readNotices(value) };
+export function showNotices(subject: 'address' | 'dataset', list: store.Notice[]): void {
+  store.notices.value = { ...store.notices.value, [subject]: list };
 }
 
 /** Says which sites this page may not ask for pictures: each once, and no more than a few. */

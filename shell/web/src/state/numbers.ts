@@ -23,10 +23,11 @@ export function scaleNumber(value: number): string {
 }
 
 /** How much there is, in words; a number that the server does not know yet is left out. */
-export function countWords(of: { node_count: number | null; edge_count: number | null }): string {
+export function countWords(counts: { node_count: number | null; edge_count: number | null }): string {
+  const { node_count: nodes, edge_count: edges } = counts;
   const words = (count: number | null, one: string, many: string): string[] =>
     typeof count === 'number' ? [`${count.toLocaleString('en')} ${count === 1 ? one : many}`] : [];
-  return [...words(of.node_count, 'node', 'nodes'), ...words(of.edge_count, 'edge', 'edges')].join(' · ');
+  return [...words(nodes, 'node', 'nodes'), ...words(edges, 'edge', 'edges')].join(' · ');
 }
 
 /** Numbers with commas, and the first and the last of several in a row with a hyphen. */

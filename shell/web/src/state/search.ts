@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import * as act from './actions.ts';
 import * as store from './store.ts';
 
-/** What the search box looks for and has found. */
+/** Text and results of the search box. */
 
 const DEBOUNCE_MS = 120;
 export const query = signal('');

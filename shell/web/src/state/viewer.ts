@@ -8,7 +8,7 @@ import { afar, groupNames, isGrouping } from './afar.ts';
 import { bound, isBinding, withBound } from './bound.ts';
 import type { Dragging } from './dragging.ts';
 import { Focus } from './focus.ts';
-import { maySteer } from './helm.ts';
+import { maySteer } from './page-control.ts';
 import { load } from './lazy.ts';
 import { lookOf, namesShown } from './look.ts';
 import * as store from './store.ts';

@@ -1,4 +1,4 @@
-// What is written along edges, by pixels.
+// Labels along edges, by pixels.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

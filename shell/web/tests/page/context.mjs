@@ -1,4 +1,4 @@
-// What the page tests share: one browser, the server under test and the datasets to open there.
+// Context that the page tests share: one browser, the server under test and the datasets to open there.
 //
 // Without `PAGE_URL` the mock server is started. Against a real server name its datasets in `PAGE_GRAPH`
 // (a community graph of some thousand nodes), `PAGE_SPARSE` (a tree of some hundred), `PAGE_PARALLEL`

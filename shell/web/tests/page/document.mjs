@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { changed, pixels, settle, until } from './browser.mjs';
 
-// What the tests of the shared document's panels do again and again.
+// Steps that the tests of the shared document's panels repeat.
 
 /** The numbers that the bar counts: nodes, all nodes, edges, all edges; a single one twice. */
 export async function counted(page) {

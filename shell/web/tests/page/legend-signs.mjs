@@ -1,4 +1,4 @@
-// What encodings of the legend and icons show in its rows, by pixels.
+// Rows of the legend with encodings of the legend and icons, by pixels.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// What the page leaves on the browser's console while it is used as people use it: nothing.
+// Messages on the browser's console while the page is used as people use it: none.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

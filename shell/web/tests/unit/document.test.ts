@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { fromBits64, leftOut, packBits, toBits64, unpackBits } from '../../src/document/bits.ts';
 import { SharedDocument, between } from '../../src/document/document.ts';
 import { countWords, newsWords, problemWords, ruleWords } from '../../src/document/words.ts';
-import type { Author, Change, Changed } from '../../src/net/messages.ts';
+import type { Told } from '../../src/net/messages.ts';
+import type { Author, Change } from '../../src/net/page-messages.ts';
 import { shownColors, shownWidths, emptyScene } from '../../src/scene/scene-data.ts';
 
 const marks = (n: number, every: number): Uint8Array =>
@@ -26,7 +27,7 @@ test('what a mask leaves out is marked, and nothing when it leaves out nothing',
 });
 
 const ANN: Author = { name: 'ann', kind: 'person', you: false };
-const changed = (revision: number, changes: Change[], own = false): Changed => ({
+const changed = (revision: number, changes: Change[], own = false): Told<'changed'> => ({
   t: 'changed',
   revision,
   own,

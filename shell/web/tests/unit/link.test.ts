@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { isPosition } from '../../src/net/frames.ts';
-import { SessionLink, type LinkState, type Message } from '../../src/net/session.ts';
+import type { Told } from '../../src/net/messages.ts';
+import type { ToPage, ToServer } from '../../src/net/page-messages.ts';
+import { SessionLink, type LinkState } from '../../src/net/session.ts';
+import { toPage } from './page-messages.samples.ts';
 
 const key = readFileSync('tests/fixtures/pos_key.bin');
 const header = (JSON.parse(readFileSync('tests/fixtures/frames.json', 'utf8')) as {
@@ -16,7 +19,7 @@ class FakeSocket {
   static readonly OPEN = 1;
   static all: FakeSocket[] = [];
   readyState = 0;
-  readonly sent: Message[] = [];
+  readonly sent: ToServer[] = [];
   onopen: () => void = () => undefined;
   onmessage: (event: { data: unknown }) => void = () => undefined;
   onclose: (event: { code: number; reason: string }) => void = () => undefined;
@@ -26,7 +29,7 @@ class FakeSocket {
   }
 
   send(text: string): void {
-    this.sent.push(JSON.parse(text) as Message);
+    this.sent.push(JSON.parse(text) as ToServer);
   }
 
   close(): void {
@@ -54,7 +57,7 @@ function visit(answer: Answer) {
     },
   });
   const seen = {
-    texts: [] as Message[],
+    texts: [] as ToPage[],
     frames: 0,
     kinds: [] as number[],
     states: [] as LinkState[],
@@ -65,9 +68,8 @@ function visit(answer: Answer) {
   const link = new SessionLink(BASE, 'd1', {
     text: (message) => {
       seen.texts.push(message);
-      const epoch = Number(message.epoch);
       // What is known of the same graph stays.
-      if (message.t === 'graph' && at?.epoch !== epoch) at = { epoch, seq: 0 };
+      if (message.t === 'graph' && at?.epoch !== message.epoch) at = { epoch: message.epoch, seq: 0 };
       wake();
     },
     frame: (frame) => {
@@ -103,12 +105,16 @@ function visit(answer: Answer) {
   return { link, seen, asked, until, blocked };
 }
 
-const DESCRIBED: Message[] = [
-  { t: 'hello', state: 'settled' },
-  { t: 'collections', collections: [] },
-  { t: 'graph', epoch: header.epoch, node_count: header.count, edge_count: EDGES, legend: 'degree' },
-];
-const described = (legend = 'degree'): Response => {
+/** The first sample of a kind of message. */
+function sample<T extends ToPage['t']>(t: T): Told<T> {
+  return toPage.find((message): message is (typeof toPage)[number] & Told<T> => message.t === t)!;
+}
+
+const LOADING = sample('hello');
+const GRAPH = { ...sample('graph'), epoch: header.epoch, node_count: header.count, edge_count: EDGES };
+const DESCRIBED: ToPage[] = [{ ...LOADING, state: 'settled' }, sample('collections'), GRAPH];
+const described = (title = 'degree'): Response => {
+  const legend = { node_size: { title } };
   const messages = DESCRIBED.map((message) => (message.t === 'graph' ? { ...message, legend } : message));
   return Response.json({ messages, scene_frames: 2 });
 };
@@ -142,12 +148,11 @@ test('a graph that is not there yet is told of with its first frame, and asked f
     if (!url.pathname.endsWith('/graph')) return frames(url, range);
     asks += 1;
     if (asks > 1) return described();
-    const messages = [{ t: 'hello', state: 'loading' }];
-    return Response.json({ messages, scene_frames: 0 });
+    return Response.json({ messages: [LOADING], scene_frames: 0 });
   });
   blocked();
   await until(() => seen.frames === 3);
-  assert.deepEqual(seen.texts, [{ t: 'hello', state: 'loading' }, ...DESCRIBED]);
+  assert.deepEqual(seen.texts, [LOADING, ...DESCRIBED]);
   link.close();
 });
 
@@ -176,7 +181,7 @@ test('a websocket that opens after polling tells of the whole graph', async () =
   const late = FakeSocket.all.at(-1);
   late?.opens();
   assert.deepEqual(late?.sent, [], 'a page with the bare positions has nothing to resume');
-  late?.onmessage({ data: JSON.stringify({ t: 'graph', epoch: header.epoch, name: 'named' }) });
+  late?.onmessage({ data: JSON.stringify({ ...GRAPH, name: 'named' }) });
   late?.onclose({ code: 1006, reason: '' });
   link.retryNow();
   const next = FakeSocket.all.at(-1);

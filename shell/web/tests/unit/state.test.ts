@@ -184,11 +184,11 @@ test('what encodings of the legend and icons add to rows is read, and other colu
 });
 
 test('collections keep their order, and an unknown count is not zero', () => {
+  const plain = { position: 0, description: '', palette: null };
   const read = readCollections({
     collections: [
-      { id: 'a', name: 'A', description: 'd', swatches: ['#ff0000'], match_count: 0 },
-      { id: 'b', name: 'B', swatches: ['#111111', '#222222'], match_count: null },
-      7,
+      { ...plain, id: 'a', name: 'A', description: 'd', swatches: ['#ff0000'], match_count: 0 },
+      { ...plain, id: 'b', name: 'B', position: 1, swatches: ['#111111', '#222222'], match_count: null },
     ],
     background: ['#333333'],
   });
@@ -202,7 +202,7 @@ test('collections keep their order, and an unknown count is not zero', () => {
   assert.equal(read.background, '#333333');
   assert.equal(fill(read.entries[0].swatches), '#ff0000');
   assert.ok(fill(read.entries[1].swatches).startsWith('linear-gradient'));
-  assert.deepEqual(readCollections({}), { entries: [], background: null });
+  assert.deepEqual(readCollections({ collections: [], background: [] }), { entries: [], background: null });
 });
 
 test('a small number is not written as 0', () => {

@@ -1,4 +1,4 @@
-//! What a parse worker gives up: new files, sockets, programs, and memory beyond its share.
+//! Confinement of a parse worker: it gives up new files, sockets, programs, and memory beyond its share.
 
 use std::collections::BTreeMap;
 use std::io;

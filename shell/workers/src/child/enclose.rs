@@ -1,7 +1,7 @@
-//! What a parse worker gives up before it has threads: the file system, the network and the other processes of the
-//! machine, as far as the system lets it. The system call filter of [`super::confine`] refuses all of it once more and
-//! alone is enough; this holds where a filter has a gap. Nothing here may fail: what a system does not know, or does
-//! not permit, is left out and told.
+//! Enclosure of a parse worker before it has threads: it gives up the file system, the network and the other processes
+//! of the machine, as far as the system lets it. The system call filter of [`super::confine`] refuses all of it once
+//! more and alone is enough; this holds where a filter has a gap. Nothing here may fail: what a system does not know,
+//! or does not permit, is left out and told.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What panicked in this process, for the server's log: a panic of a library that a format or a query needs is caught
+//! Panics of this process, for the server's log: a panic of a library that a format or a query needs is caught
 //! where it is called, and becomes an error that cannot say why.
 
 use std::panic::PanicHookInfo;

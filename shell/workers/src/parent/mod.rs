@@ -1,4 +1,4 @@
-//! Who turns uploaded bytes into tables: worker processes, or this process where it has none.
+//! Parsers that turn uploaded bytes into tables: worker processes, or this process where it has none.
 
 mod pool;
 mod process;

@@ -1,4 +1,4 @@
-//! How strong every arc pulls.
+//! Strength with which every arc pulls.
 
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, kernels};
 use graphlume_graph::Topology;

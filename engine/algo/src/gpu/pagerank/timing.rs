@@ -1,4 +1,4 @@
-//! What an iteration takes by itself.
+//! Time that an iteration takes by itself.
 
 use graphlume_device::cuda::{Gpu, kernels};
 

@@ -1,4 +1,4 @@
-//! What is done to the picture of a force layout that has come to rest, so that it can be read on a screen.
+//! Arrangement of the picture of a force layout that has come to rest, so that it can be read on a screen.
 //!
 //! Forces know neither a screen nor how large nodes are drawn: they leave a round picture with a crowd in its middle and
 //! most of the screen empty, and nodes that hide each other. [`arrange`] turns the picture to lie as the screen does and

@@ -1,4 +1,4 @@
-//! Where a picture lies on the stage when the page fits it there.
+//! Place of a picture on the stage when the page fits it there.
 
 use graphlume_types::stage::STAGE;
 

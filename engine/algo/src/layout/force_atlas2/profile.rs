@@ -1,4 +1,4 @@
-//! Where the time of a layout goes, for benchmarks. Without a clock nothing is timed and the counts cost
+//! Profile of the time of a layout, for benchmarks. Without a clock nothing is timed and the counts cost
 //! a few additions an iteration; with one, every task of [`super::cells::TASK`] bodies reads it four times.
 
 use super::ForceAtlas2;

@@ -1,4 +1,4 @@
-//! When a layout has come to rest.
+//! Test of whether a layout has come to rest.
 //!
 //! Single steps never become small: the speed adapts so that nodes always swing a little. So the layout is compared
 //! with itself some iterations ago, and stands when one of two things has ended. One is travel: swinging cancels out,

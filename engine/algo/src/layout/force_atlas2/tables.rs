@@ -1,4 +1,4 @@
-//! What a request may say of single nodes: where they start, their radius, their mass, and how far they move.
+//! Parameters of single nodes in a request: start, radius, mass, and mobility.
 
 use graphlume_types::hash::unit_f64;
 

@@ -1,4 +1,4 @@
-//! Where nodes start that are given no positions.
+//! Starts of nodes that are given no positions.
 
 use std::f64::consts::TAU;
 

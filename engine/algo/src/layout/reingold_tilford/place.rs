@@ -1,4 +1,4 @@
-//! Where the nodes of a tree lie: each subtree as far left beside those before it as its contour allows.
+//! Places of the nodes of a tree: each subtree as far left beside those before it as its contour allows.
 
 use graphlume_types::CancelToken;
 

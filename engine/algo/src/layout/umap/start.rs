@@ -1,4 +1,4 @@
-//! Where the rows stand first.
+//! First positions of the rows.
 
 use graphlume_types::hash::unit_f64;
 use rayon::prelude::*;

@@ -4,8 +4,10 @@ use graphlume_raster::{Key, Legend, Row, Side};
 use graphlume_scene::{Place, backdrop};
 use serde_json::Value;
 
+use crate::messages::CollectionList;
+
 /// What the colours mean, collections first; `None` where there is nothing to explain.
-pub(super) fn read(legend: &Value, collections: &Value) -> Option<Legend> {
+pub(super) fn read(legend: &Value, collections: &CollectionList) -> Option<Legend> {
     let sides = [("node_color", Side::Nodes), ("edge_color", Side::Edges)];
     let drawn = sides.into_iter().filter_map(|(name, side)| key(&legend[name], side));
     let blocks = list(&legend["blocks"]).iter().filter_map(|b| {
@@ -20,16 +22,14 @@ pub(super) fn read(legend: &Value, collections: &Value) -> Option<Legend> {
 
 /// The collections that are painted, the one on top first, and what is in none where that is painted, too
 /// (`shell/web/src/panels/collection-key.ts`).
-fn of_collections(message: &Value) -> Option<Key> {
-    let row = |name: String, swatches: &Value, count: Option<u64>| {
-        let colors: Vec<[u8; 3]> =
-            list(swatches).iter().filter_map(|c| backdrop::color(c.as_str()?)).collect();
+fn of_collections(list: &CollectionList) -> Option<Key> {
+    let row = |name: String, swatches: &[String], count: Option<u64>| {
+        let colors: Vec<[u8; 3]> = swatches.iter().filter_map(|c| backdrop::color(c)).collect();
         Row { name, color: colors.first().copied(), colors, chosen: true, count, ..Row::default() }
     };
-    let own = list(&message["collections"])
-        .iter()
-        .map(|c| row(text(&c["name"]), &c["swatches"], c["match_count"].as_u64()));
-    let rest = row("Everything else".to_owned(), &message["background"], None);
+    let own =
+        list.collections.iter().map(|c| row(c.label.name.clone(), &c.swatches, c.match_count));
+    let rest = row("Everything else".to_owned(), &list.background, None);
     let mut entries: Vec<Row> = own.collect();
     if entries.is_empty() && rest.color.is_none() {
         return None;
@@ -137,6 +137,7 @@ fn short(x: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::messages::{CollectionEntry, CollectionLabel};
     use serde_json::json;
 
     use super::*;
@@ -150,7 +151,7 @@ mod tests {
             "node_icon": {"title": "kind", "kind": "categorical"},
             "blocks": [{"side": "edge", "title": "way", "entries": [{"label": "b", "count": 3, "look": {"width": 4}}]}],
         });
-        let found = read(&legend, &Value::Null).unwrap_or_default();
+        let found = read(&legend, &CollectionList::default()).unwrap_or_default();
         let [kind, way] = &found.keys[..] else { panic!("{found:?}") };
         let row = &kind.entries[0];
         assert_eq!((row.color, row.size, row.opacity), (Some([0, 255, 0]), Some(16.0), Some(0.5)));
@@ -173,7 +174,7 @@ mod tests {
             "node_size": {"title": "degree", "min": 1, "max": 9}, "edge_size": {"title": "w", "min": 0.5, "max": 2},
             "node_icon": {"title": "kind", "kind": "none"},
         });
-        let found = read(&legend, &Value::Null).unwrap_or_default();
+        let found = read(&legend, &CollectionList::default()).unwrap_or_default();
         let row = |name: &str, color, count| Row {
             name: name.to_owned(),
             color: Some(color),
@@ -188,7 +189,7 @@ mod tests {
         let ramp = (vec![[0; 3], [255; 3]], "0.25".to_owned(), "1.23e7".to_owned());
         assert_eq!((found.keys[1].ramp.as_ref(), found.keys[1].side), (Some(&ramp), Side::Edges));
         assert_eq!(found.scales, ["Size: degree", "Width: w 0.5–2", "Icon: kind"]);
-        assert_eq!(read(&json!({"node_color": null}), &Value::Null), None);
+        assert_eq!(read(&json!({"node_color": null}), &CollectionList::default()), None);
         assert_eq!(
             (short(0.0), short(3.0), short(0.001234), short(999.96)),
             ("0".into(), "3".into(), "0.001234".into(), "1000".into())
@@ -197,12 +198,22 @@ mod tests {
 
     #[test]
     fn collections_are_the_first_rows() {
-        let message = json!({"collections": [
-            {"id": "a", "name": "Left", "swatches": ["#ff0000"], "match_count": 2},
-            {"id": "b", "name": "Many", "swatches": ["#00ff00", "#0000ff"], "match_count": null}],
-            "background": []});
+        let entry = |position: usize, name: &str, swatches: &[&str], match_count| CollectionEntry {
+            id: position.to_string(),
+            position,
+            match_count,
+            swatches: swatches.iter().map(|s| (*s).to_owned()).collect(),
+            label: CollectionLabel { name: name.to_owned(), ..CollectionLabel::default() },
+        };
+        let list = CollectionList {
+            collections: vec![
+                entry(0, "Left", &["#ff0000"], Some(2)),
+                entry(1, "Many", &["#00ff00", "#0000ff"], None),
+            ],
+            background: vec![],
+        };
         let legend = json!({"node_color": {"title": "kind", "entries": [{"label": "x", "color": "#111111"}]}});
-        let found = read(&legend, &message).unwrap_or_default();
+        let found = read(&legend, &list).unwrap_or_default();
         assert_eq!((found.keys.len(), found.keys[0].side), (2, Side::Elements));
         let rows = &found.keys[0].entries;
         assert_eq!(
@@ -213,9 +224,7 @@ mod tests {
             (rows[1].colors.len(), rows[1].count, rows[2].name.as_str()),
             (2, None, "Everything else")
         );
-        let none = json!({"collections": [], "background": []});
-        assert_eq!(read(&json!({"node_color": null}), &none), None);
-        let only = json!({"collections": [], "background": ["#333333"]});
+        let only = CollectionList { collections: vec![], background: vec!["#333333".to_owned()] };
         assert_eq!(read(&Value::Null, &only).map(|l| l.keys[0].entries.len()), Some(1));
     }
 }

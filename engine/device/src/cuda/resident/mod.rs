@@ -1,4 +1,4 @@
-//! How many blocks of a kernel a multiprocessor holds at once, by what the assembler says of it.
+//! Occupancy: the blocks of a kernel that a multiprocessor holds at once, by the figures of the assembler.
 
 mod table;
 

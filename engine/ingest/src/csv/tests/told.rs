@@ -1,4 +1,4 @@
-//! What is said of a text beside its table.
+//! Notices about a text beside its table.
 
 use super::*;
 

@@ -1,20 +1,20 @@
-import type { Message } from '../net/session.ts';
+import type { Told } from '../net/messages.ts';
 import { WATCHING } from './layout-words.ts';
 import * as store from './store.ts';
 
 const KEY = `graphlume.steer.${store.params.session}`;
 
-/** The key of the visit that made the session; it stays in this tab and never gets into an address bar. */
-export class Helm {
+/** Control of the session: the key of the page that made it stays in this tab and out of the address. */
+export class PageControl {
   private key: string | null = remembered();
   private joins = false;
 
   /** The server says what this page may do. */
-  told(hello: Message): void {
+  told(hello: Told<'hello'>): void {
     store.steers.value = hello.steers !== false;
-    store.framed.value = hello.framed === true;
+    store.framed.value = hello.framed;
     this.joins = !store.steers.value;
-    if (typeof hello.key !== 'string') return;
+    if (!hello.key) return;
     this.key = hello.key;
     try {
       sessionStorage.setItem(KEY, hello.key);
@@ -37,7 +37,7 @@ function remembered(): string | null {
   }
 }
 
-/** Whether this page steers; says why when it does not. */
+/** Whether this page controls the session; says why when it does not. */
 export function maySteer(): boolean {
   if (!store.steers.value) store.notice.value = WATCHING;
   return store.steers.value;
