@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { fitView } from '../../src/scene/fit.ts';
 import { fitWithDiscs, radiusOf, RIM_PX } from '../../src/afar/disc-fit.ts';
 import { givenBox, percentileBox, toGraph, toScreen, type Box, type View } from '../../src/scene/camera.ts';
@@ -10,10 +12,21 @@ import { rareEdges, rareOpacity } from '../../src/scene/rare-edges.ts';
 import { Picture } from '../../src/picture/picture.ts';
 import { discsInView, linesInView, placesOfLine, type Spot } from '../../src/bound/spots.ts';
 import type { IconLayer } from '../../src/net/icon-frame.ts';
-import { holdGroup, num } from './twins.hold.ts';
+import { difference, holdGroup, num } from './twins.hold.ts';
 import { dataOf, Dice, listOf, marks, pictureOf, sizesOf, stored, viewOf, type Told } from './twins.scene.ts';
 
 /** Formulae of fits, views, lines and their ink. Those of texts and of what is afar: twins.more.test.ts. */
+
+test('a difference is found where it is, and rounding is none', () => {
+  const of = (a: unknown, b: unknown): string | undefined => difference(a, b, 1e-5)?.at;
+  assert.equal(of([1000, 0], [1000.001, 0.001]), undefined);
+  assert.equal(of([1000, [0]], [1000, [0.1]]), '[1][0]');
+  assert.equal(of({ a: { b: 1e-20 } }, { a: { b: 1.1e-20 } }), '.a.b');
+  assert.equal(of({ a: 'NaN', c: null }, { a: NaN, c: null }), undefined);
+  for (const [a, b] of [[1, '1'], [[1], [1, 2]], [null, []], [{}, { a: 1 }], ['NaN', 0]]) {
+    assert.notEqual(difference(a, b, 1e-5), null, `${a} and ${b}`);
+  }
+});
 
 const HERE = { x: 0, y: 0 };
 

@@ -9,6 +9,7 @@ mod labels;
 mod lines;
 mod look;
 mod scene;
+mod shaders;
 mod view;
 mod world;
 
@@ -39,8 +40,11 @@ impl Formula {
     }
 }
 
-/// The files of samples, each with what makes it.
-const GROUPS: [(&str, fn() -> Vec<Formula>); 17] = [
+/// A file of samples, and what makes it.
+type Group = (&'static str, fn() -> Vec<Formula>);
+
+/// The files of samples.
+const GROUPS: [Group; 18] = [
     ("fit", view::fit),
     ("view", view::view),
     ("labels", labels::labels),
@@ -58,6 +62,7 @@ const GROUPS: [(&str, fn() -> Vec<Formula>); 17] = [
     ("ink", edges::ink),
     ("underlay", world::underlay),
     ("look", look::look),
+    ("shaders", shaders::shaders),
 ];
 
 /// A number as it is written: so many digits that both sides read the same, and none that only one of them has. What JSON

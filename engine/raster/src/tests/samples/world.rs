@@ -58,10 +58,7 @@ fn rows() -> (Formula, Formula) {
                 lines.add(told.clone(), doubles(axes::line(&row, &view).into_iter().flatten()));
             }
             told["label"] = exacts(size);
-            places.add(
-                told,
-                axes::places(&row, &view, size).into_iter().map(|r| singles(r)).collect(),
-            );
+            places.add(told, axes::places(&row, &view, size).into_iter().map(singles).collect());
         });
     }
     (lines, places)
