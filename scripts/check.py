@@ -56,8 +56,8 @@ def plan(paths):
     """What to run for these paths: crates, their dependents, end-to-end files, and flags for the page and the scripts."""
     crates = members()
     direct = {c for c in (crate_of(p, crates) for p in paths) if c}
-    # The page and the kernels are compiled into a crate that lies elsewhere.
-    page = any(p.startswith("shell/web/") for p in paths)
+    # The page and the kernels are compiled into a crate that lies elsewhere. The page's tests hold the samples of pictures.
+    page = any(p.startswith(("shell/web/", "engine/raster/samples/")) for p in paths)
     covers = tomllib.loads((ROOT / "tests/e2e/covers.toml").read_text())
     areas = direct | ({"page"} if page else set())
     files = {f for area in areas for f in covers.get(area, [])}

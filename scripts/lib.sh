@@ -108,7 +108,7 @@ licences() {
 build_web() {
     local web=$ROOT/shell/web stamp
     stamp=$(cd "$web" && { node --version; find src public graph.html package.json package-lock.json \
-        vite.config.ts tsconfig.json licences dev/bound-files.mjs \
+        vite.config.ts tsconfig.json licences dev/bound-files.mjs dev/flag-shapes.mjs dev/flag-paths.mjs \
         ../../engine/raster/{world/lines.json,flags/flags.json,fonts/FontAwesome.ttf} -type f | LC_ALL=C sort | xargs cat; } | sha256sum | cut -d' ' -f1)
     [ -f "$web/dist/.stamp" ] && [ "$(cat "$web/dist/.stamp")" = "$stamp" ] && return 0
     say "building the page"

@@ -46,7 +46,7 @@ fn shown(window: Window, sides: [f64; 2]) -> ([f64; 2], f64) {
 
 /// Middle and scale of the view that shows the whole drawing beside what is covered, or, where the scale of that is given,
 /// what is visible of it (`shell/web/src/afar/disc-fit.ts` has the same).
-fn fit(
+pub(crate) fn fit(
     drawing: &Drawing<'_>,
     sides: [f64; 2],
     covered: &[Rect],
@@ -87,13 +87,17 @@ fn fit(
 }
 
 /// Middle and scale of the view that shows a box beside what is covered, by a part of what is free.
-fn fit_box([x, y]: [[f64; 2]; 2], sides: [f64; 2], covered: &[Rect], part: f64) -> ([f64; 2], f64) {
+pub(crate) fn fit_box(
+    [x, y]: [[f64; 2]; 2],
+    sides: [f64; 2],
+    covered: &[Rect],
+    part: f64,
+) -> ([f64; 2], f64) {
     let (w, h) = (x[1] - x[0], y[1] - y[0]);
     let scale_in = |free: [f64; 4]| (free[2] / w.max(1e-9)).min(free[3] / h.max(1e-9));
     let margin = (sides[0].min(sides[1]) * 0.036).clamp(12.0, 32.0);
     let free = free_rect(sides, covered, margin, scale_in);
-    let scale = scale_in(free) * part;
-    let scale = if w <= 0.0 && h <= 0.0 { 1.0 } else { scale.clamp(1e-12, 1e12) };
+    let scale = if w <= 0.0 && h <= 0.0 { 1.0 } else { scale_in(free) * part };
     let off = [0, 1].map(|c| (free[c] + free[c + 2] / 2.0 - sides[c] / 2.0) / scale);
     ([f64::midpoint(x[0], x[1]) - off[0], f64::midpoint(y[0], y[1]) + off[1]], scale)
 }
@@ -147,7 +151,10 @@ fn axis(sample: &[[f32; 2]], c: usize) -> Vec<f32> {
 }
 
 /// The box between the 0.2 and 99.8 percentiles of each axis, or of all when the far ones cost little.
-fn percentile_box(positions: &[[f32; 2]], there: impl Fn(usize) -> bool) -> Option<Box2> {
+pub(crate) fn percentile_box(
+    positions: &[[f32; 2]],
+    there: impl Fn(usize) -> bool,
+) -> Option<Box2> {
     let sample = sample(positions, there);
     let last = sample.len().checked_sub(1)?;
     Some([0, 1].map(|c| {
@@ -162,7 +169,7 @@ fn percentile_box(positions: &[[f32; 2]], there: impl Fn(usize) -> bool) -> Opti
 /// The box that [`fit`] takes where the dataset binds the positions, for these have to be seen to the last one: only
 /// nodes farther than [`WHOLE_MAX`] times the longer side of the middle 99.6 % from it are left out, as one wild coordinate
 /// would otherwise shrink all others to a point.
-fn given_box(positions: &[[f32; 2]], there: impl Fn(usize) -> bool) -> Option<Box2> {
+pub(crate) fn given_box(positions: &[[f32; 2]], there: impl Fn(usize) -> bool) -> Option<Box2> {
     let sample = sample(positions, &there);
     let last = sample.len().checked_sub(1)?;
     let cut = if sample.len() < 4 { 0 } else { ((0.002 * sample.len() as f64) as usize).max(1) };

@@ -8,6 +8,8 @@ use graphlume_types::{CancelReason, CancelToken, Code, Coded};
 use super::*;
 use crate::edges::rare;
 
+/// What the page draws by the same formulae.
+mod samples;
 /// What is selected, over what is not.
 mod selected;
 /// What lies under the nodes, and texts along edges.

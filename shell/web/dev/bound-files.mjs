@@ -4,6 +4,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { drawings, FILE, shapes } from './flag-shapes.mjs';
 
 const web = fileURLToPath(new URL('..', import.meta.url));
 const module = (...path) => join(web, 'node_modules', ...path);
@@ -12,9 +13,13 @@ const out = join(web, 'dist', 'bound');
 mkdirSync(out, { recursive: true });
 copyFileSync(module('font-awesome', 'fonts', 'fontawesome-webfont.woff2'), join(out, 'icons.woff2'));
 
-// What the server draws as well is read from its files (dev/map-lines.mjs and dev/flag-shapes.mjs make them).
+// What the server draws as well is that of its files (dev/map-lines.mjs and dev/flag-shapes.mjs make them).
 const raster = join(web, '..', '..', 'engine', 'raster');
-copyFileSync(join(raster, 'flags', 'flags.json'), join(out, 'flags.json'));
+const flags = drawings();
+if (shapes(flags) !== readFileSync(FILE, 'utf8')) {
+  throw new Error('engine/raster/flags/flags.json is not made of the package circle-flags: run node dev/flag-shapes.mjs');
+}
+writeFileSync(join(out, 'flags.json'), `${JSON.stringify(flags)}\n`);
 copyFileSync(join(raster, 'world', 'lines.json'), join(out, 'map.json'));
 const font = readFileSync(module('font-awesome', 'fonts', 'fontawesome-webfont.ttf'));
 if (!font.equals(readFileSync(join(raster, 'fonts', 'FontAwesome.ttf')))) {

@@ -23,11 +23,11 @@ pub(crate) struct Level<'a> {
     pub(crate) bodies: Vec<Body>,
     spreads: Vec<Spread>,
     /// Graph units between neighbouring nodes in the middle of each group.
-    spacing: Vec<f64>,
+    pub(crate) spacing: Vec<f64>,
     /// How strongly each group is shown, 0 to 1.
     pub(crate) shown: Vec<f64>,
     /// The group of the level above that each group lies in.
-    parents: Vec<Option<usize>>,
+    pub(crate) parents: Vec<Option<usize>>,
     /// Visible nodes in groups.
     pub(crate) total: u32,
     place: Vec<i32>,

@@ -1,10 +1,10 @@
 //! The view from afar (`shell/web/src/afar/afar.ts`): where nodes are too many to be told apart, communities are discs with
 //! their names and numbers of nodes, and lines between them; and what is collapsed is a disc at every zoom.
 
-mod apart;
-mod collapsed;
-mod groups;
-mod level;
+pub(crate) mod apart;
+pub(crate) mod collapsed;
+pub(crate) mod groups;
+pub(crate) mod level;
 
 use crate::canvas::Canvas;
 use crate::drawing::{Drawing, Names};
@@ -169,6 +169,20 @@ impl<'a> Afar<'a> {
         }
     }
 
+    /// Groups named by nodes, each with its number of nodes, its place, its radius and its opacity.
+    #[cfg(test)]
+    pub(crate) fn showing(groups: &[(u32, u32, [f32; 2], f32, f32)]) -> Self {
+        let group = |&(node, count, at, r, opacity): &(u32, u32, [f32; 2], f32, f32)| Shown {
+            named: Named::By(node),
+            count,
+            at,
+            r,
+            opacity,
+            color: [0.5; 3],
+        };
+        Self { shown: groups.iter().map(group).collect(), ..Self::default() }
+    }
+
     /// What is left of the opacity of nodes and edges.
     pub(crate) fn left(&self) -> f64 {
         1.0 - self.strength * (1.0 - CONTEXT)
@@ -277,7 +291,7 @@ fn names(groups: &[&Shown], names: &dyn Names) -> Vec<String> {
 }
 
 /// A number with a comma after every three digits.
-fn grouped(number: u32) -> String {
+pub(crate) fn grouped(number: u32) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + 3);
     for (k, digit) in digits.chars().enumerate() {
@@ -290,7 +304,7 @@ fn grouped(number: u32) -> String {
 }
 
 /// The part of a line that no disc at its ends covers; `None` where nothing is left.
-fn between([a, b]: [[f32; 2]; 2], r: [f32; 2]) -> Option<[[f32; 2]; 2]> {
+pub(crate) fn between([a, b]: [[f32; 2]; 2], r: [f32; 2]) -> Option<[[f32; 2]; 2]> {
     let run = [b[0] - a[0], b[1] - a[1]];
     let span = run[0].hypot(run[1]);
     let at = |t: f32| [a[0] + run[0] * t, a[1] + run[1] * t];

@@ -81,21 +81,29 @@ const APART: f32 = 0.08;
 /// Shares of a bundled way at which a text may stand, beside its middle and in this order.
 const ASIDE: [f32; 5] = [0.0, -0.15, 0.15, -0.28, 0.28];
 
-/// Where in the picture something may be written on a line, the best place first: the middle; of a bundled one, whose
-/// neighbours run with it, also other places (`shell/web/src/scene/line-curve.ts` has the same).
+/// The places of a line in the picture at which something may be written, the best one first.
 pub(crate) fn places(canvas: &Canvas<'_>, stroke: &Stroke) -> Vec<OnLine> {
+    let mut found = all_places(canvas, stroke);
+    found.retain(|place| is_in(canvas, place));
+    found
+}
+
+fn is_in(canvas: &Canvas<'_>, place: &OnLine) -> bool {
+    (0..2).all(|c| (0.0..=canvas.view.sides[c]).contains(&f64::from(place.at[c])))
+}
+
+/// Where something may be written on a line, the best place first: the middle; of a bundled one, whose neighbours run with
+/// it, also other places (`shell/web/src/scene/line-curve.ts` has the same).
+fn all_places(canvas: &Canvas<'_>, stroke: &Stroke) -> Vec<OnLine> {
     let curve = &stroke.curve;
     let [s, d] = canvas.drawing.ends[stroke.line.edge as usize];
     let discs = [s, d].map(|v| canvas.diameter(v) / 2.0).iter().sum();
-    let sides = canvas.view.sides;
-    let is_in = |place: &OnLine| (0..2).all(|c| (0.0..=sides[c]).contains(&f64::from(place.at[c])));
     if let Some(radius) = curve.circle {
         // The far side of a loop, up and to the right.
         let out = [curve.m[0] - curve.a[0], curve.m[1] - curve.a[1]];
         let far = out[0].hypot(out[1]).max(1e-3);
         let at = [0, 1].map(|c| curve.m[c] + out[c] / far * radius);
-        let place = OnLine { at, angle: 0.0, length: std::f32::consts::TAU * radius, discs };
-        return Some(place).filter(is_in).into_iter().collect();
+        return vec![OnLine { at, angle: 0.0, length: std::f32::consts::TAU * radius, discs }];
     }
     let middle = 0.5 + if curve.led.is_some() { APART * stroke.line.rank as f32 } else { 0.0 };
     let aside = if curve.led.is_some() { &ASIDE[..] } else { &ASIDE[..1] };
@@ -108,7 +116,7 @@ pub(crate) fn places(canvas: &Canvas<'_>, stroke: &Stroke) -> Vec<OnLine> {
             OnLine { at: curve.at(t), angle: run[1].atan2(run[0]), length: curve.span(), discs };
         (0.1..=0.9).contains(&t).then_some(place)
     };
-    aside.iter().filter_map(place).filter(is_in).collect()
+    aside.iter().filter_map(place).collect()
 }
 
 /// Pixels that a line may leave the straight text along it.
@@ -135,7 +143,8 @@ pub(crate) fn lines(
 ) -> Vec<Disc> {
     let strokes = strokes.iter().filter(|s| has_icon(s.line.edge));
     let spots = strokes.filter_map(|stroke| {
-        let found = *places(canvas, stroke).first()?;
+        // An icon stands in the middle or nowhere.
+        let found = *all_places(canvas, stroke).first().filter(|place| is_in(canvas, place))?;
         let has_room = found.length - found.discs >= 3.5 * EDGE_RADIUS;
         has_room.then_some(Disc { node: stroke.line.edge, at: found.at, radius: EDGE_RADIUS })
     });

@@ -71,7 +71,7 @@ fn length(drawing: &Drawing<'_>, view: &View) -> f64 {
 }
 
 /// Length of the part of a segment inside the picture (Liang and Barsky).
-fn clipped(sides: [f64; 2], a: [f32; 2], b: [f32; 2]) -> f64 {
+pub(crate) fn clipped(sides: [f64; 2], a: [f32; 2], b: [f32; 2]) -> f64 {
     let [a, b] = [a, b].map(|p| p.map(f64::from));
     let d = [b[0] - a[0], b[1] - a[1]];
     let (mut t0, mut t1) = (0.0f64, 1.0f64);

@@ -33,7 +33,10 @@ impl Lines {
             .collect();
         sorted.sort_unstable();
         let mut lines = Self { all: Vec::with_capacity(sorted.len()), are_curved: false };
-        for group in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let mut groups: Vec<_> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
+        // In the order of their first edges, by which the first of two texts or icons finds room.
+        groups.sort_unstable_by_key(|group| group[0].1);
+        for group in groups {
             lines.are_curved |= group[0].0[0] == group[0].0[1];
             let found = bundled(group, drawing);
             lines.are_curved |= found.len() > 1;

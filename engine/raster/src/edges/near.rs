@@ -14,13 +14,19 @@ pub(crate) fn edges(drawing: &Drawing<'_>, view: &View) -> Option<Vec<u32>> {
     if all.len() <= NEAR_MAX {
         return Some(all.filter(|e| drawing.shows_edge(*e)).collect());
     }
+    in_view(drawing, view, NEAR_MAX)
+}
+
+/// The visible edges that may be in view or near it; `None` where they are more than `most`.
+pub(crate) fn in_view(drawing: &Drawing<'_>, view: &View, most: usize) -> Option<Vec<u32>> {
+    let all = 0..drawing.ends.len() as u32;
     let mut found = Vec::new();
     for e in all.filter(|e| drawing.shows_edge(*e)) {
         let ends = drawing.ends[e as usize].map(|v| drawing.positions[v as usize]);
         if !ends.into_iter().all(is_placed) || is_apart(view, ends.map(|p| view.pixel(p))) {
             continue;
         }
-        if found.len() == NEAR_MAX {
+        if found.len() == most {
             return None;
         }
         found.push(e);

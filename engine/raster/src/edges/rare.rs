@@ -12,9 +12,10 @@ const RARE_MAX: usize = 20_000;
 /// which is a kind as well and not a rare one.
 pub(crate) fn edges(rgba: &[[u8; 4]], some: bool) -> Vec<u32> {
     let kind = |color: &[u8; 4]| if some && color[3] == 0 { [0; 4] } else { *color };
-    let mut counts: BTreeMap<[u8; 4], usize> = BTreeMap::new();
-    for color in rgba {
-        *counts.entry(kind(color)).or_default() += 1;
+    // Each with its number, and with its first edge: of as many edges the kind goes first that comes first.
+    let mut counts: BTreeMap<[u8; 4], [usize; 2]> = BTreeMap::new();
+    for (e, color) in rgba.iter().enumerate() {
+        counts.entry(kind(color)).or_insert([0, e])[0] += 1;
         if counts.len() > KINDS_MAX {
             return Vec::new();
         }
@@ -22,11 +23,11 @@ pub(crate) fn edges(rgba: &[[u8; 4]], some: bool) -> Vec<u32> {
     if some {
         counts.remove(&[0; 4]);
     }
-    let mut kinds: Vec<([u8; 4], usize)> = counts.into_iter().collect();
-    kinds.sort_by_key(|(_, count)| *count);
+    let mut kinds: Vec<([u8; 4], [usize; 2])> = counts.into_iter().collect();
+    kinds.sort_by_key(|(_, order)| *order);
     let mut left = RARE_MAX;
     let mut rare = Vec::new();
-    for (color, count) in kinds {
+    for (color, [count, _]) in kinds {
         if count as f64 > SHARE_MAX * rgba.len() as f64 || count > left {
             break;
         }

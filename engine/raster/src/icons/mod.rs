@@ -25,21 +25,21 @@ use look::{Entry, Look, Sign, blended, filtered};
 static FONT: LazyLock<Option<FontRef<'static>>> =
     LazyLock::new(|| FontRef::try_from_slice(include_bytes!("../../fonts/FontAwesome.ttf")).ok());
 
-const DARK: [f32; 3] = [16.0 / 255.0, 19.0 / 255.0, 26.0 / 255.0];
-const LIGHT: [f32; 3] = [1.0; 3];
+pub(crate) const DARK: [f32; 3] = [16.0 / 255.0, 19.0 / 255.0, 26.0 / 255.0];
+pub(crate) const LIGHT: [f32; 3] = [1.0; 3];
 /// Half the diagonal that a sign may have, as a share of its disc's radius.
-const FILL: f32 = 0.78;
-const FILL_BADGE: f32 = 0.8;
+pub(crate) const FILL: f32 = 0.78;
+pub(crate) const FILL_BADGE: f32 = 0.8;
 /// Radius of a badge as a share of that of its disc, its least and greatest one, and from which disc on it is shown.
-const BADGE: f32 = 0.46;
-const BADGE_MIN: f32 = 4.0;
-const BADGE_MAX: f32 = 15.0;
-const BADGE_DISC_MIN: f32 = 7.0;
+pub(crate) const BADGE: f32 = 0.46;
+pub(crate) const BADGE_MIN: f32 = 4.0;
+pub(crate) const BADGE_MAX: f32 = 15.0;
+pub(crate) const BADGE_DISC_MIN: f32 = 7.0;
 /// Letters smaller than this cannot be read.
-const TEXT_MIN: f32 = 5.0;
+pub(crate) const TEXT_MIN: f32 = 5.0;
 
 /// Where a badge lies, as shares of the radius, y down.
-fn side(place: Place) -> [f32; 2] {
+pub(crate) fn side(place: Place) -> [f32; 2] {
     const H: f32 = FRAC_1_SQRT_2;
     match place {
         Place::Icon | Place::Cover => [0.0, 0.0],
@@ -292,12 +292,16 @@ impl Item<'_> {
     fn letters(&self, path: &Path, color: [f32; 4], least: f32) -> Option<Mark> {
         let [left, top, right, bottom] = path.bounds()?;
         let share = if self.is_badge && !self.look.is_painted() { FILL_BADGE } else { FILL };
-        let diagonal = (right - left).hypot(bottom - top).max(1e-3);
-        let size = (2.0 * share * self.r / diagonal).min(1.4 * self.r);
+        let size = size_for([right - left, bottom - top], self.r, share);
         let middle = [f32::midpoint(left, right), f32::midpoint(top, bottom)];
         let place = |p: [f32; 2]| [0, 1].map(|c| self.at[c] + size * (p[c] - middle[c]));
         (size >= least).then(|| self.shape(path.map(place), color, false))
     }
+}
+
+/// The size in which the diagonal of an outline, which has these sides at size 1, fills its share of a disc.
+pub(crate) fn size_for([w, h]: [f32; 2], r: f32, share: f32) -> f32 {
+    (2.0 * share * r / w.hypot(h).max(1e-3)).min(1.4 * r)
 }
 
 /// The line of a border of so many pixels that is dotted, dashed or double.

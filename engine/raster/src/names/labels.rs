@@ -35,11 +35,14 @@ pub(crate) const DISC_MIN: f32 = 5.0;
 /// Candidates that are tried before the rest is taken to find no place either.
 const TRIES_MAX: usize = 4_000;
 /// Places around a disc, the best first: columns and rows off its middle, y down.
-const SPOTS: [[i8; 2]; 8] = [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [1, 1], [-1, -1], [-1, 1]];
+pub(crate) const SPOTS: [[i8; 2]; 8] =
+    [[1, 0], [-1, 0], [0, -1], [0, 1], [1, -1], [1, 1], [-1, -1], [-1, 1]];
 /// Height of a line of text as a share of its size.
 const HEIGHT: f32 = 1.15;
 const AREA_PER_LABEL: f64 = 28_000.0;
 const LABELS_MAX: usize = 200;
+/// So many of the largest nodes in view are named even where others have used up the budget.
+const LARGEST: usize = 20;
 
 /// How many names a picture carries.
 pub(crate) fn budget(sides: [f64; 2]) -> usize {
@@ -47,7 +50,7 @@ pub(crate) fn budget(sides: [f64; 2]) -> usize {
 }
 
 /// Left end and middle line of a text of this width at one of the places around its disc.
-fn spot_place([column, row]: [i8; 2], c: &Candidate, width: f32) -> [f32; 2] {
+pub(crate) fn spot_place([column, row]: [i8; 2], c: &Candidate, width: f32) -> [f32; 2] {
     let [x, y] = c.at;
     let away = c.radius + 4.0 + c.size * 0.15;
     let half = c.size * HEIGHT / 2.0;
@@ -91,9 +94,10 @@ pub(crate) fn place(
     room.obstacles.iter().for_each(|panel| occupied.add(*panel));
     room.discs.iter().for_each(|disc| occupied.add_disc(*disc));
     let (budget, mut placed) = (budget(room.sides), Vec::new());
+    let least = least_of_largest(&candidates);
     for c in candidates.into_iter().take(TRIES_MAX) {
-        if !c.must && placed.len() >= budget {
-            break;
+        if !c.must && placed.len() >= budget && weight(&c) <= least {
+            continue;
         }
         let width = measure(&c);
         if let Some((at, rect)) = free_spot(&c, width, sides, &occupied) {
@@ -102,6 +106,18 @@ pub(crate) fn place(
         }
     }
     placed
+}
+
+/// What is selected goes before all that is not.
+fn weight(c: &Candidate) -> [f32; 2] {
+    [f32::from(u8::from(c.is_selected)), c.radius]
+}
+
+/// The weight that the largest candidates are above.
+fn least_of_largest(candidates: &[Candidate]) -> [f32; 2] {
+    let mut weights: Vec<[f32; 2]> = candidates.iter().map(weight).collect();
+    weights.sort_unstable_by(|a, b| b.partial_cmp(a).unwrap_or(std::cmp::Ordering::Equal));
+    weights.get(LARGEST).copied().unwrap_or_default()
 }
 
 fn free_spot(

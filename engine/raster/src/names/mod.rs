@@ -2,7 +2,7 @@
 //! that they become.
 
 pub(crate) mod edge_labels;
-mod labels;
+pub(crate) mod labels;
 
 use crate::canvas::Canvas;
 use crate::drawing::Names;
@@ -23,7 +23,7 @@ const LETTERS_MAX: usize = 24;
 const BOLD_FROM: f32 = 6.0;
 
 /// Size of a name: 11 px for small nodes up to 17 px for large ones.
-fn size_for(radius: f32) -> f32 {
+pub(crate) fn size_for(radius: f32) -> f32 {
     ((10.4 + 0.62 * radius).clamp(11.0, 17.0) * 2.0).round() / 2.0
 }
 
@@ -35,7 +35,7 @@ fn in_view(canvas: &Canvas<'_>, node: u32) -> Option<[f32; 2]> {
 }
 
 /// The nodes in view that are asked for their names: the largest that are selected, and the largest of the others.
-fn wanted(canvas: &Canvas<'_>, most: usize) -> Vec<u32> {
+pub(crate) fn wanted(canvas: &Canvas<'_>, most: usize) -> Vec<u32> {
     let drawing = canvas.drawing;
     let mut found = largest(canvas, most, |v| drawing.left_of_node(v) == 1.0);
     if found.len() < most && drawing.selected.is_some() {

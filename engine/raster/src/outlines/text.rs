@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use ab_glyph::{Font as _, FontRef, GlyphId, PxScale};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::distance;
 use super::path::Path;
@@ -156,15 +157,15 @@ impl Mask {
     }
 }
 
-/// Cuts a long text in the middle.
+/// Cuts a long text in the middle, and no letter from its marks.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
-    let letters: Vec<char> = text.chars().collect();
+    let letters: Vec<&str> = text.graphemes(true).collect();
     if letters.len() <= limit {
         return text.to_owned();
     }
     let head = (limit - 1).div_ceil(2);
     let tail = letters.len() - (limit - 1 - head);
-    letters[..head].iter().chain(&['…']).chain(&letters[tail..]).collect()
+    [&letters[..head], &["…"], &letters[tail..]].concat().concat()
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use crate::error::RasterError;
 use crate::limits::{PIXELS_MAX, SIDE_MAX, SIDE_MIN};
 
 pub use legend::{Key, Legend, Row, Side};
+#[cfg(test)]
+pub(crate) use theme::HUES;
 pub use theme::Theme;
 pub(crate) use theme::{text_color, unit};
 

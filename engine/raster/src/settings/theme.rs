@@ -1,7 +1,7 @@
 //! Themes: background, palette and the colour of texts on dark and on light.
 
 /// The built-in hues, and what they are on a light background.
-const HUES: [(u32, u32); 13] = [
+pub(crate) const HUES: [(u32, u32); 13] = [
     (0x6d_b9fc, 0x32_7cb9),
     (0xca_5d2f, 0xef_7a10),
     (0xfd_d141, 0xaa_2914),

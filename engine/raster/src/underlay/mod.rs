@@ -1,8 +1,8 @@
 //! What lies under the edges: a map of the world, and the rings and lines that a layout is read by
 //! (`shell/web/src/bound/underlay.ts`).
 
-mod axes;
-mod world;
+pub(crate) mod axes;
+pub(crate) mod world;
 
 use crate::band::{Band, Mode};
 use crate::canvas::Canvas;
@@ -14,19 +14,19 @@ use crate::settings::Theme;
 use crate::view::View;
 
 /// Opacities that are seen and do not shout, on dark and on light.
-const COAST: [f32; 2] = [0.26, 0.34];
-const BORDER: [f32; 2] = [0.11, 0.16];
-const GRATICULE: [f32; 2] = [0.06, 0.09];
-const FIRM: [f32; 2] = [0.34, 0.42];
-const LINE: [f32; 2] = [0.2, 0.26];
-const SPACE: [f32; 2] = [0.15, 0.2];
-const LABEL: [f32; 2] = [0.62, 0.72];
+pub(crate) const COAST: [f32; 2] = [0.26, 0.34];
+pub(crate) const BORDER: [f32; 2] = [0.11, 0.16];
+pub(crate) const GRATICULE: [f32; 2] = [0.06, 0.09];
+pub(crate) const FIRM: [f32; 2] = [0.34, 0.42];
+pub(crate) const LINE: [f32; 2] = [0.2, 0.26];
+pub(crate) const SPACE: [f32; 2] = [0.15, 0.2];
+pub(crate) const LABEL: [f32; 2] = [0.62, 0.72];
 /// A wide band is laid on thinner than a line.
-const BAND: f32 = 3.0;
+pub(crate) const BAND: f32 = 3.0;
 /// Pixels of a dash, and of the gap behind it.
-const DASH: f32 = 3.0;
+pub(crate) const DASH: f32 = 3.0;
 /// Size of a label's letters, and of its line.
-const SIZE: f32 = 11.5;
+pub(crate) const SIZE: f32 = 11.5;
 const HIGH: f32 = SIZE * 1.2;
 const LABEL_HALO: f32 = 2.0;
 const LABEL_HALO_OPACITY: f32 = 0.9;
@@ -52,7 +52,7 @@ pub(crate) enum UnderWay {
 }
 
 /// The ink of lines and labels: its colour, and the opacity for what it draws.
-fn ink(theme: Theme, strength: [f32; 2]) -> Paint {
+pub(crate) fn ink(theme: Theme, strength: [f32; 2]) -> Paint {
     let (rgb, opacity) = match theme {
         Theme::Dark => ([223.0, 230.0, 242.0], strength[0]),
         Theme::Light => ([40.0, 50.0, 70.0], strength[1]),

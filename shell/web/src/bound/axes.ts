@@ -35,7 +35,7 @@ function touches(a: Rect, b: Rect): boolean {
  * Where the label of a row of `w` by `h` pixels may stand, the best places first: at the top of a ring, above
  * it when the row is external and below when it is internal; at the left end of a line, or at its lower end.
  */
-function* places(row: AxisRow, view: View, size: Size, w: number, h: number): Generator<Rect> {
+export function* places(row: AxisRow, view: View, size: Size, w: number, h: number): Generator<Rect> {
   if (row.r !== undefined) {
     for (let k = 0; k < 48; k += 1) {
       // From the top to both sides.

@@ -16,7 +16,7 @@ export const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
  * shown on discs of at least the radius `disc`.
  */
 export const FILL = { icon: 0.78, badge: 0.8 } as const;
-const BADGE = { share: 0.46, min: 4, max: 15, disc: 7 } as const;
+export const BADGE = { share: 0.46, min: 4, max: 15, disc: 7 } as const;
 /** Where badges lie, as shares of the radius, y down; by their places, clockwise from the top. */
 const HALF = Math.SQRT1_2;
 export const SIDES: readonly (readonly [number, number])[] = [
@@ -32,7 +32,7 @@ export const SIDES: readonly (readonly [number, number])[] = [
   [0, 0],
 ];
 /** Letters smaller than this cannot be read. */
-const TEXT_MIN = 5;
+export const TEXT_MIN = 5;
 
 /** One thing to draw: an entry of a layer on a disc. */
 interface Item {

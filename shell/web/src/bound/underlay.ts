@@ -16,9 +16,9 @@ interface LineLook {
   dash: number;
 }
 
-const INK = { dark: { r: 223, g: 230, b: 242, a: 1 }, light: { r: 40, g: 50, b: 70, a: 1 } } as const;
+export const INK = { dark: { r: 223, g: 230, b: 242, a: 1 }, light: { r: 40, g: 50, b: 70, a: 1 } } as const;
 /** Opacities that are seen and do not shout; lines on white look lighter than on black. */
-const STRENGTH = {
+export const STRENGTH = {
   coast: { dark: 0.26, light: 0.34 },
   border: { dark: 0.11, light: 0.16 },
   graticule: { dark: 0.06, light: 0.09 },
@@ -29,9 +29,9 @@ const STRENGTH = {
   label: { dark: 0.62, light: 0.72 },
 } as const;
 /** A wide band is laid on thinner than a line. */
-const BAND_PX = 3;
-const LABEL_PX = 11.5;
-const DASH_PX = 3;
+export const BAND_PX = 3;
+export const LABEL_PX = 11.5;
+export const DASH_PX = 3;
 
 export class Underlay {
   private rows: AxisRow[] = [];

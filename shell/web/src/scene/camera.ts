@@ -159,12 +159,9 @@ function span(values: Float32Array): [number, number] {
  * buttons, bar) cover. An obstacle can be avoided on either axis; the way that shows the box larger wins.
  */
 export function freeRect(size: Size, obstacles: Rect[], box: Box, margin: number): Rect {
-  let free: Rect = {
-    x: margin,
-    y: margin,
-    w: Math.max(40, size.w - 2 * margin),
-    h: Math.max(40, size.h - 2 * margin),
-  };
+  const inner = (side: number): number => Math.min(side, Math.max(40, side - 2 * margin));
+  const [w, h] = [inner(size.w), inner(size.h)];
+  let free: Rect = { x: (size.w - w) / 2, y: (size.h - h) / 2, w, h };
   for (const obstacle of obstacles) {
     const cuts = cutsOf(free, obstacle, 8).filter((cut) => cut.w >= 40 && cut.h >= 40);
     if (cuts.length === 0) continue;

@@ -1,4 +1,5 @@
 import type { Box } from './camera.ts';
+import { isPlaced } from './positions.ts';
 
 /** Strength of drawn edges, so that a sparse graph stays visible and a dense one does not drown. */
 export interface Ink {
@@ -78,6 +79,7 @@ export function inkLength(
     if (hidden?.[e]) continue;
     const s = ends[2 * e];
     const d = ends[2 * e + 1];
+    if (!isPlaced(xy[2 * s]) || !isPlaced(xy[2 * d])) continue;
     const length = clippedLength(box, xy[2 * s], xy[2 * s + 1], xy[2 * d], xy[2 * d + 1]);
     if (length === 0) continue;
     const ended = isIn(box, xy[2 * s], xy[2 * s + 1]) || isIn(box, xy[2 * d], xy[2 * d + 1]);
