@@ -1,5 +1,4 @@
-<<<<<<< HEAD
-//! Commands: what can be asked of the engine. A command is a payload with an implementation of [`Apply`] in a file of its own
+//! Commands: their payload, their priority, their reply and their effect. A command is a payload with an implementation of [`Apply`] in a file of its own
 //! under `cmd/`, and nothing else:
 //!
 //! ```ignore
@@ -21,9 +20,6 @@
 //! ```
 //!
 //! `Caller::call(CountViewers { session })` is then the future of the answer.
-=======
-//! Commands: their priority, their reply and their effect.
->>>>>>> messages
 
 use graphlume_types::CancelToken;
 

@@ -19,11 +19,7 @@ use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::health::EngineHealth;
 use crate::layout_settings::LayoutSettings;
-<<<<<<< HEAD
-=======
 use crate::messages::SessionState;
-use crate::reply::Reply;
->>>>>>> messages
 use crate::residency::QueryMemory;
 use crate::session::collection_set::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionsView,

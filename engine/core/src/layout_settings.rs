@@ -13,63 +13,6 @@ use crate::error::EngineError;
 /// few nodes to hide each other, and show their single edges better without.
 const LIN_LOG_FROM: u32 = 500;
 
-<<<<<<< HEAD
-=======
-/// How the layout of a session runs. Numbers are multipliers of the layout's own defaults.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(rename_all = "camelCase", default)]
-pub struct LayoutSettings {
-    /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that
-    /// the size of the graph turns into a number of iterations; 0 keeps the given positions.
-    pub play: u64,
-    /// Whether an address, a client or a person set `play`. Where none did, a session of a dataset that names a `layout`, or
-    /// has positions in its columns, begins at rest, so that the nodes stay where these have put them.
-    #[serde(skip)]
-    pub play_is_set: bool,
-    /// Logarithmic attraction: tighter communities. Without a value, graphs of some size have it,
-    /// because otherwise their communities lie over each other.
-    pub lin_log: Option<bool>,
-    /// A pull to the centre that does not weaken with distance.
-    pub strong_gravity: bool,
-    /// Pushes hubs outwards.
-    pub dissuade_hubs: bool,
-    /// Pull to the centre.
-    pub gravity: f64,
-    /// Repulsion.
-    pub scaling_ratio: f64,
-    /// Exponent of the edge weight; 0 ignores weights.
-    pub edge_influence: f64,
-    /// Tolerated swinging: more is faster and rougher.
-    pub precision_vs_speed: f64,
-    /// Keeps every x.
-    pub locked_x: bool,
-    /// Keeps every y.
-    pub locked_y: bool,
-    /// Keeps every distance from the origin.
-    pub locked_r: bool,
-}
-
-impl Default for LayoutSettings {
-    fn default() -> Self {
-        Self {
-            play: limits::PLAY_MILLIS_DEFAULT,
-            play_is_set: false,
-            lin_log: None,
-            strong_gravity: false,
-            dissuade_hubs: false,
-            gravity: 1.0,
-            scaling_ratio: 1.0,
-            edge_influence: 1.0,
-            precision_vs_speed: 1.0,
-            locked_x: false,
-            locked_y: false,
-            locked_r: false,
-        }
-    }
-}
-
->>>>>>> messages
 /// Why a value was not taken; the name is added by the caller.
 type Expected = &'static str;
 
@@ -128,6 +71,7 @@ macro_rules! knobs {
     ($($(#[$doc:meta])* $field:ident $name:literal: $type:ty = $default:expr, $set:expr, $means:expr;)*) => {
         /// How the layout of a session runs. Numbers are multipliers of the layout's own defaults.
         #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(ts_rs::TS))]
         #[serde(default)]
         pub struct LayoutSettings {
             $($(#[$doc])* #[serde(rename = $name)] pub $field: $type,)*

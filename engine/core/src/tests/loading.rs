@@ -136,15 +136,9 @@ fn a_dataset_without_data_waits_until_it_is_preloaded() {
     let s = e.open("s", id(1), 0);
     e.reach(&s, Phase::Waiting);
     let mut viewer = e.attach(&s);
-<<<<<<< HEAD
-    assert_eq!(viewer.hello()["state"], "waiting");
-    assert_eq!(viewer.hello()["detail"], "no edges uploaded");
-    let refused = block_on(e.handle.reads(s.clone()).node_card(0)).expect_err("no data");
-=======
     assert_eq!(viewer.state().state, Phase::Waiting);
     assert_eq!(viewer.state().detail, "no edges uploaded");
-    let refused = block_on(e.handle.node_card(s.clone(), 0)).expect_err("no data");
->>>>>>> messages
+    let refused = block_on(e.handle.reads(s.clone()).node_card(0)).expect_err("no data");
     assert_eq!((refused.code(), refused.slug()), (Code::Conflict, "dataset-waiting"));
     let loads = e.loader.loads.load(Ordering::SeqCst);
     e.clock.advance(Duration::from_secs(3600));
