@@ -45,11 +45,11 @@ enum Answer {
 
 /// The socket's path through an open descriptor of the folder: the addresses of sockets end at 107 bytes, and paths of
 /// folders do not.
-struct Place {
+struct SocketFolder {
     folder: OwnedFd,
 }
 
-impl Place {
+impl SocketFolder {
     fn of(data: &Path) -> std::io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self { folder: rustix::fs::open(data, flags, Mode::empty())? })
@@ -62,7 +62,7 @@ impl Place {
 
 /// The socket of a running server; removed when dropped.
 pub struct Control {
-    place: Place,
+    place: SocketFolder,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -78,7 +78,7 @@ impl Drop for Control {
 /// # Errors
 /// A file system that takes no sockets.
 pub fn listen(data: &Path, service: Arc<Service>) -> std::io::Result<Control> {
-    let place = Place::of(data)?;
+    let place = SocketFolder::of(data)?;
     let path = place.path();
     match std::fs::remove_file(&path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
@@ -229,7 +229,7 @@ fn open(data: &Path, folder: Folder, command: &Command) -> Result<Admin, Identit
 /// Asks the server that holds the folder; nothing when there is none to ask.
 fn ask(data: &Path, command: &Command) -> Option<Result<Done, Failure>> {
     use std::io::ErrorKind::{ConnectionRefused, NotFound};
-    let connected = Place::of(data).and_then(|place| BlockingStream::connect(place.path()));
+    let connected = SocketFolder::of(data).and_then(|place| BlockingStream::connect(place.path()));
     match connected {
         Ok(stream) => Some(exchange(stream, command)),
         Err(e) if matches!(e.kind(), ConnectionRefused | NotFound) => None,

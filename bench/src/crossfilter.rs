@@ -147,7 +147,7 @@ fn brushes(from: f64) -> FilterSet {
 }
 
 /// A timed step: what it is called, and what it does in a round.
-type Step<'a> = (&'static str, Box<dyn Fn(usize) -> Result<u64, QueryError> + 'a>);
+type TimedStep<'a> = (&'static str, Box<dyn Fn(usize) -> Result<u64, QueryError> + 'a>);
 
 /// Times, in milliseconds of the clock on the wall: a brush that has moved, to the masks and ten histograms; a selection of
 /// 100,000 nodes as a filter and as a collection; and each taken back. The edges come from the file, columns are drawn.
@@ -184,7 +184,7 @@ pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let at = |round: usize| 1.0 + round as f64 / 16.0;
     let (first, cold) = measure(|| shown(&brushes(0.0)));
     first.map_err(|e| bad(&e))?;
-    let steps: Vec<Step<'_>> = vec![
+    let steps: Vec<TimedStep<'_>> = vec![
         (
             "a brush moves, to masks and ten histograms",
             Box::new(|round| shown(&brushes(at(round)))),
@@ -209,7 +209,7 @@ pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
 }
 
 /// The times of steps that are done one after the other in each round, and of all of them together.
-fn timed(steps: &[Step<'_>], rounds: usize) -> Result<(Value, Took), TaskError> {
+fn timed(steps: &[TimedStep<'_>], rounds: usize) -> Result<(Value, Took), TaskError> {
     let mut whole = Took { seconds: 0.0, cpu_seconds: 0.0 };
     let mut times: Vec<(Vec<f64>, u64)> = steps.iter().map(|_| (vec![], 0)).collect();
     for round in 0..rounds {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use graphlume_algo::registry::{find_any, force_atlas2_end, force_atlas2_start};
-use graphlume_algo::{AlgorithmSpec, Dtype, Input, Kind, Output, ParamValues, Place};
+use graphlume_algo::{AlgorithmSpec, ComputedOn, Dtype, Input, Kind, Output, ParamValues};
 use graphlume_device::CpuPool;
 use graphlume_types::CancelToken;
 use serde_json::json;
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         let first_s = seconds.as_ref().map_or(whole_s, |s| s.first);
         let (nodes, edges) =
             (self.loaded.graph.topology.num_nodes(), self.loaded.graph.topology.num_edges());
-        let backend = if matches!(result.place, Place::Gpu(_)) { "cuda" } else { "cpu" };
+        let backend = if matches!(result.place, ComputedOn::Gpu(_)) { "cuda" } else { "cpu" };
         let columns = graph_files::result_columns(&self.loaded, result)?;
         let columns = columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect();
         match &self.options.out {

@@ -2,7 +2,7 @@
 //! the questions that Cypher counts instead of walking.
 
 use graphlume_algo::gpu::relation::Relation;
-use graphlume_algo::gpu::tally::{Count, Counted, Paths, Step};
+use graphlume_algo::gpu::tally::{Count, Counted, Paths, PatternStep};
 use graphlume_algo::gpu::tally_sums::{Cells as NumberCells, Numbers, Sums};
 use graphlume_device::columns::{Cells, Compare, Device, DeviceColumn, Mask, Predicate, Value};
 use graphlume_device::cuda::{Buf, Gpu, View};
@@ -118,8 +118,8 @@ impl Copy {
         Ok(Count::new(&self.gpu, self.num_nodes, room)?)
     }
 
-    fn follow<'s>(&'s self, to: &'s Mask, before: Option<Paths<'s>>) -> Step<'s> {
-        Step { relation: &self.follows, forward: true, to: to.words(), before }
+    fn follow<'s>(&'s self, to: &'s Mask, before: Option<Paths<'s>>) -> PatternStep<'s> {
+        PatternStep { relation: &self.follows, forward: true, to: to.words(), before }
     }
 
     /// Paths of two steps from persons to persons; those in the middle and at the end meet conditions on their age.
@@ -148,8 +148,12 @@ impl Copy {
     fn cities(&self) -> Result<Answer, SuiteError> {
         let (some, cities) = (self.nodes(0, Some(30), Some(40))?, self.nodes(1, None, None)?);
         let mut count = self.count(self.num_nodes as usize)?;
-        let step =
-            Step { relation: &self.lives_in, forward: true, to: cities.words(), before: None };
+        let step = PatternStep {
+            relation: &self.lives_in,
+            forward: true,
+            to: cities.words(),
+            before: None,
+        };
         let counts = count.pull(&step, marks(&some))?;
         listed(count, &counts, None)
     }
@@ -159,7 +163,7 @@ impl Copy {
         let (persons, cities) = (self.nodes(0, None, None)?, self.nodes(1, None, None)?);
         let Some(ages) = self.ages.words() else { return Ok(None) };
         let to = cities.words();
-        let step = Step { relation: &self.lives_in, forward: true, to, before: None };
+        let step = PatternStep { relation: &self.lives_in, forward: true, to, before: None };
         let numbers =
             Numbers { cells: NumberCells::Ints(ages.cast()), valid: None, least: LEAST_AGE };
         let count = Count::of_sums(&self.gpu, self.num_nodes, self.cities as usize)?;

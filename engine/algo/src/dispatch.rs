@@ -12,7 +12,7 @@ use graphlume_graph::Topology;
 use crate::accelerator::{Accelerator, Prepared, Work};
 use crate::gpu::forms;
 use crate::gpu_graph::GpuGraph;
-use crate::place::Place;
+use crate::place::ComputedOn;
 use crate::{AlgoError, AlgorithmSpec, Input, Output, ParamValues, vertex_set};
 
 /// Runs `spec`, on the GPU where that is possible and pays, else on the current rayon pool.
@@ -62,11 +62,11 @@ fn on_its_side(
 ) -> Result<Output, AlgoError> {
     let Some(device) = input.device else { return (spec.run)(input, params) };
     let why = match on_device(spec, device, input, params)? {
-        Ok(output) => return Ok(Output { place: Place::Gpu(device.name()), ..output }),
+        Ok(output) => return Ok(Output { place: ComputedOn::Gpu(device.name()), ..output }),
         Err(why) => why,
     };
     let output = (spec.run)(input, params)?;
-    Ok(Output { place: Place::CpuBecause(why), ..output })
+    Ok(Output { place: ComputedOn::CpuBecause(why), ..output })
 }
 
 /// The answer of the GPU, or why it gives none.

@@ -46,7 +46,7 @@ pub use error::AlgoError;
 pub use input::{ColumnError, GraphData, Input};
 pub use output::{Column, Output, Subgraph, Values};
 pub use params::ParamValues;
-pub use place::Place;
+pub use place::ComputedOn;
 pub use registry::{ALGORITHMS, find, find_any, run};
 pub use spec::{AlgorithmSpec, Cost, Dtype, Gives, Kind, Name, OutputSpec, ParamSpec};
 pub use util::{did_you_mean, distinct_edges};

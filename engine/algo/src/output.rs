@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::builder::{Int64Builder, ListBuilder};
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 
-use crate::place::Place;
+use crate::place::ComputedOn;
 
 /// The values of a column: by node index, or by row of the edge table.
 #[derive(Clone, Debug, PartialEq)]
@@ -176,7 +176,7 @@ pub struct Output {
     /// Iterations that it took, where the algorithm tells.
     pub iterations: Option<u64>,
     /// Where it was computed.
-    pub place: Place,
+    pub place: ComputedOn,
 }
 
 impl Output {

@@ -2,7 +2,7 @@
 
 /// Where an answer was computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum ComputedOn {
     /// On the CPU, where there is no GPU.
     #[default]
     Cpu,
@@ -12,7 +12,7 @@ pub enum Place {
     Gpu(String),
 }
 
-impl Place {
+impl ComputedOn {
     /// What an answer says of it; nothing where there is no choice.
     #[must_use]
     pub fn describe(&self, algorithm: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The shape of an entry of the registry, and of what it takes and gives.
 
-use crate::place::Place;
+use crate::place::ComputedOn;
 use crate::{AlgoError, Input, Output, ParamValues};
 
 /// What an algorithm makes.
@@ -239,7 +239,7 @@ impl AlgorithmSpec {
         cost: Cost::Linear,
         run: |_, _| {
             let (columns, edges) = (Vec::new(), Vec::new());
-            Ok(Output { columns, edges, graph: None, iterations: None, place: Place::Cpu })
+            Ok(Output { columns, edges, graph: None, iterations: None, place: ComputedOn::Cpu })
         },
     };
 }

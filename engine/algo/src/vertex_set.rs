@@ -61,20 +61,20 @@ pub(crate) fn edges_only(
     }
     let part = Topology::from_rows(kept.len() as u32, &src, &dst, Some(&rows));
     let topology = Arc::new(part);
-    let data = Part { whole: input.data, kept: &kept, number: &number };
+    let data = KeptData { whole: input.data, kept: &kept, number: &number };
     let output = work(&Input { topology: &topology, data: &data, ..*input })?;
     Ok(widened(output, &kept, &number))
 }
 
 /// The ids and columns of the nodes that are kept.
-struct Part<'a> {
+struct KeptData<'a> {
     whole: &'a dyn GraphData,
     /// The nodes of the whole graph, ascending, and the number of each among them.
     kept: &'a [u32],
     number: &'a [Option<u32>],
 }
 
-impl GraphData for Part<'_> {
+impl GraphData for KeptData<'_> {
     fn node(&self, id: &str) -> Option<u32> {
         self.whole.node(id).and_then(|v| self.number[v as usize])
     }

@@ -64,7 +64,7 @@ pub(crate) enum Clause {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Match {
     pub optional: bool,
-    pub parts: Vec<Part>,
+    pub parts: Vec<PathPattern>,
     pub filter: Option<Expr>,
     pub at: usize,
 }
@@ -108,7 +108,7 @@ pub(crate) enum PathKind {
 
 /// One connected pattern: a node more than relationships.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct PathPattern {
     pub name: Option<Name>,
     pub kind: PathKind,
     pub nodes: Vec<NodePattern>,
@@ -216,7 +216,7 @@ pub(crate) enum Kind {
         body: Option<Box<Expr>>,
     },
     PatternComp {
-        part: Box<Part>,
+        part: Box<PathPattern>,
         filter: Option<Box<Expr>>,
         body: Box<Expr>,
     },
@@ -234,7 +234,7 @@ pub(crate) enum Kind {
         body: Box<Expr>,
     },
     /// A pattern in the place of a truth value, or a shortest path in the place of a path.
-    Pattern(Box<Part>),
+    Pattern(Box<PathPattern>),
     /// `EXISTS { ... }`; the clauses of a full subquery, or those made of a pattern.
     Exists(Vec<Clause>),
     Call {

@@ -72,7 +72,7 @@ pub use explain::{Profile, explain, explain_on, profile};
 pub use procedures::{ProcedureTable, Procedures};
 pub use query::Query;
 pub use stage::{
-    Comparison, Does, Element, Hop, Stage, Step, Text, Variable, Walks, parse, parse_text,
+    Comparison, Does, Element, Hop, PlannedStep, Stage, Text, Variable, Walks, parse, parse_text,
     parse_text_with,
 };
 pub use value::temporal::{Duration, Temporal, Zoned};

@@ -8,7 +8,7 @@ use graphlume_graph::Direction;
 
 use crate::ast;
 use crate::ast::{
-    Call, Clause, Expr, Item, Kind, Match, Name, NodePattern, Part, PathKind, Projected,
+    Call, Clause, Expr, Item, Kind, Match, Name, NodePattern, PathKind, PathPattern, Projected,
     Projection, RelPattern, StageStep, Union,
 };
 use crate::bind::{Binder, NumberIds, Written, children};
@@ -30,12 +30,12 @@ pub struct Stage {
     /// The number of the stage that it begins with; `None` for the graph of the dataset.
     pub from: Option<usize>,
     /// What it does, one step after the other, each to the graph of the one before; never empty.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlannedStep>,
 }
 
 /// A step of a stage.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PlannedStep {
     /// The step as written.
     pub written: String,
     /// What it does.
@@ -174,7 +174,7 @@ pub fn parse(text: &str) -> Result<Query, QueryError> {
     })
 }
 
-fn planned(text: Written<'_>, step: StageStep, written: String) -> Result<Step, QueryError> {
+fn planned(text: Written<'_>, step: StageStep, written: String) -> Result<PlannedStep, QueryError> {
     let does = match step {
         StageStep::Call(call) => {
             let args = call.args.or(Some(Vec::new()));
@@ -198,7 +198,7 @@ fn planned(text: Written<'_>, step: StageStep, written: String) -> Result<Step, 
             }
         }
     };
-    Ok(Step { written, does })
+    Ok(PlannedStep { written, does })
 }
 
 fn query(text: Written<'_>, clauses: Vec<Clause>) -> Result<Query, QueryError> {
@@ -229,7 +229,7 @@ fn constant() -> Item {
 /// The pattern as walks of a line, where it is one.
 fn walks(text: Written<'_>, matches: &[Match]) -> Result<Option<Walks>, QueryError> {
     let [Match { optional: false, parts, filter, .. }] = matches else { return Ok(None) };
-    let [Part { kind: PathKind::Plain, name, nodes, rels }] = parts.as_slice() else {
+    let [PathPattern { kind: PathKind::Plain, name, nodes, rels }] = parts.as_slice() else {
         return Ok(None);
     };
     let nodes_named = nodes.iter().map(|n| &n.name);
@@ -272,7 +272,8 @@ fn walks(text: Written<'_>, matches: &[Match]) -> Result<Option<Walks>, QueryErr
         let (mut alone, filter) = (node.clone(), conjunction(&node.name, &tests));
         let name = alone.name.get_or_insert_with(hidden).text.clone();
         let tested = filter.is_some() || !node.labels.is_empty() || !node.props.is_empty();
-        let part = Part { name: None, kind: PathKind::Plain, nodes: vec![alone], rels: vec![] };
+        let part =
+            PathPattern { name: None, kind: PathKind::Plain, nodes: vec![alone], rels: vec![] };
         let test = tested.then(|| alone_query(text, part, filter, &name)).transpose()?;
         elements.push(Element { name: text_of(&node.name), test, hop: None });
         let Some(rel) = rels.get(i) else { continue };
@@ -281,7 +282,7 @@ fn walks(text: Written<'_>, matches: &[Match]) -> Result<Option<Walks>, QueryErr
         (alone.direction, alone.range) = (Direction::Forward, None);
         let tested = filter.is_some() || !rel.types.is_empty() || !rel.props.is_empty();
         let nodes = vec![bare(None), bare(None)];
-        let part = Part { name: None, kind: PathKind::Plain, nodes, rels: vec![alone] };
+        let part = PathPattern { name: None, kind: PathKind::Plain, nodes, rels: vec![alone] };
         let test = tested.then(|| alone_query(text, part, filter, &name)).transpose()?;
         let hop = Some(Hop { direction: rel.direction, range: rel.range });
         elements.push(Element { name: text_of(&rel.name), test, hop });
@@ -292,7 +293,7 @@ fn walks(text: Written<'_>, matches: &[Match]) -> Result<Option<Walks>, QueryErr
 /// The elements that a part of one variable finds.
 fn alone_query(
     text: Written<'_>,
-    part: Part,
+    part: PathPattern,
     filter: Option<Expr>,
     name: &str,
 ) -> Result<Query, QueryError> {
@@ -382,7 +383,7 @@ fn split(found: Match) -> Vec<Match> {
     }
     let one = |nodes: Vec<NodePattern>, rels: Vec<RelPattern>| Match {
         optional: false,
-        parts: vec![Part { name: None, kind: PathKind::Plain, nodes, rels }],
+        parts: vec![PathPattern { name: None, kind: PathKind::Plain, nodes, rels }],
         filter: None,
         at: found.at,
     };
@@ -436,7 +437,7 @@ fn collect<'n>(e: &Expr, names: &BTreeSet<&'n str>, found: &mut BTreeSet<&'n str
     children(e, &mut |child| collect(child, names, found));
 }
 
-fn part_names<'n>(part: &Part, names: &BTreeSet<&'n str>, found: &mut BTreeSet<&'n str>) {
+fn part_names<'n>(part: &PathPattern, names: &BTreeSet<&'n str>, found: &mut BTreeSet<&'n str>) {
     let nodes = part.nodes.iter().map(|n| (&n.name, &n.props));
     for (name, props) in nodes.chain(part.rels.iter().map(|r| (&r.name, &r.props))) {
         found.extend(name.iter().filter_map(|name| names.get(name.text.as_str()).copied()));

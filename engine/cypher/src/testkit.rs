@@ -7,7 +7,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_types::CancelToken;
 use serde_json::Map;
 
-use crate::ast::{Clause, Expr, Item, Kind, Name, Part, Projection, Union};
+use crate::ast::{Clause, Expr, Item, Kind, Name, PathPattern, Projection, Union};
 use crate::bind::{NumberIds, Written};
 use crate::parse::Parser;
 use crate::{Query, Value};
@@ -98,7 +98,7 @@ fn bound_names(clauses: &[Clause]) -> Vec<String> {
 
 fn build<'v>(
     setup: &mut Setup,
-    parts: &[Part],
+    parts: &[PathPattern],
     mut known: Vec<(String, u32)>,
     mut values: impl Iterator<Item = &'v Vec<(String, usize)>>,
     cell: &dyn Fn(usize) -> Value,

@@ -319,7 +319,7 @@ fn sum_of(values: &[f64], known: Option<&[bool]>) -> (i64, f64) {
 }
 
 /// The rows of a part, the groups that were met in it, and its aggregates.
-struct Part {
+struct FoldedRows {
     rows: Vec<i64>,
     folded: Vec<Folded>,
 }
@@ -370,7 +370,7 @@ pub fn fold(
     cancel.take(bytes as u64).map_err(|_| Unfit::Value)?;
     let parts = (0..parts).into_par_iter().map(|part| {
         let end = num_rows.min((part + 1) * part_rows);
-        let mut own = Part {
+        let mut own = FoldedRows {
             rows: vec![0; groups],
             folded: of.iter().map(|f| Folded::new(f, groups)).collect(),
         };
@@ -379,9 +379,9 @@ pub fn fold(
             let rows = Rows::Run { from, len: VECTOR_ROWS.min(end - from) };
             one_vector(test, keys, of, rows, &mut own, cancel)?;
         }
-        Ok::<Part, Unfit>(own)
+        Ok::<FoldedRows, Unfit>(own)
     });
-    let mut parts = parts.collect::<Result<Vec<Part>, Unfit>>()?.into_iter();
+    let mut parts = parts.collect::<Result<Vec<FoldedRows>, Unfit>>()?.into_iter();
     let mut all = parts.next().ok_or(Unfit::Value)?;
     for (i, folded) in all.folded.iter_mut().enumerate() {
         folded.make_room(parts.as_slice().iter().map(|part| &part.folded[i]));
@@ -401,7 +401,7 @@ pub(crate) fn sampled(
     rows: &[u32],
     cancel: &CancelToken,
 ) -> Result<Folded, Unfit> {
-    let mut own = Part { rows: vec![0], folded: vec![Folded::new(&of, 1)] };
+    let mut own = FoldedRows { rows: vec![0], folded: vec![Folded::new(&of, 1)] };
     one_vector(test, &Keys::default(), &[of], Rows::List(rows), &mut own, cancel)?;
     own.folded.pop().ok_or(Unfit::Value)
 }
@@ -411,7 +411,7 @@ fn one_vector(
     keys: &Keys<'_>,
     of: &[Folds<'_>],
     rows: Rows<'_>,
-    own: &mut Part,
+    own: &mut FoldedRows,
     cancel: &CancelToken,
 ) -> Result<(), Unfit> {
     let mut list = Vec::new();

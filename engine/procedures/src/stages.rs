@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 use graphlume_calls::procedure::{Made, procedure};
 use graphlume_cypher::{
-    Answer, Does, ProcedureTable, Procedures, Query, Step, Text, Value, Variable, Walks,
+    Answer, Does, PlannedStep, ProcedureTable, Procedures, Query, Text, Value, Variable, Walks,
 };
 use graphlume_expr::{Cmp, QueryError, Strictness};
 use graphlume_graph::Direction;
@@ -132,7 +132,7 @@ fn heading(text: &Text, at: usize) -> String {
 }
 
 /// A step, how it is evaluated, and what is known of it.
-fn line(out: &mut String, step: &Step, known: &str) {
+fn line(out: &mut String, step: &PlannedStep, known: &str) {
     let way = match &step.does {
         Does::Call(_) => "",
         Does::Walks(_) => " as a chain",
@@ -182,7 +182,11 @@ impl<'a> Run<'a> {
         Ok(made.map_or(Cow::Borrowed(self.graph), |graph| Cow::Owned(graph.clone())))
     }
 
-    fn step(&mut self, graph: &PropertyGraph, step: &Step) -> Result<PropertyGraph, QueryError> {
+    fn step(
+        &mut self,
+        graph: &PropertyGraph,
+        step: &PlannedStep,
+    ) -> Result<PropertyGraph, QueryError> {
         match &step.does {
             Does::Call(query) => {
                 let writer = Writer::default();

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use graphlume_scene::wire::Axis;
-use graphlume_scene::{IconLayer, Place};
+use graphlume_scene::{Anchor, IconLayer};
 use graphlume_types::CancelToken;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ const BLUE: [u8; 4] = [109, 185, 252, 255];
 const SIDE: usize = 200;
 const DISC: f32 = 30.0;
 
-fn layer(axis: Axis, place: Place, shown: Vec<u16>, look: Value) -> IconLayer {
+fn layer(axis: Axis, place: Anchor, shown: Vec<u16>, look: Value) -> IconLayer {
     IconLayer { axis, place, shown, look }
 }
 
@@ -78,13 +78,13 @@ fn a_glyph_a_flag_and_a_text_stand_in_the_middle_of_their_disc() {
         [json!({"glyph": "\u{f111}", "color": "#ff0000"}), json!({"text": "H", "color": "#ff0000"})]
     {
         let look = json!({"list": [entry]});
-        let found = drawn(&[layer(Axis::Node, Place::Icon, vec![1, 0], look)]);
+        let found = drawn(&[layer(Axis::Node, Anchor::Icon, vec![1, 0], look)]);
         let [x, y] = middle(&found, [255, 0, 0]);
         assert!(count(&found, [255, 0, 0]) > 60, "{entry}");
         assert!((x - 100.0).abs() < 1.0 && (y - 100.0).abs() < 1.0, "{entry} at {x} {y}");
     }
     let look = json!({"list": [{"flag": "de"}]});
-    let found = drawn(&[layer(Axis::Node, Place::Icon, vec![1, 0], look)]);
+    let found = drawn(&[layer(Axis::Node, Anchor::Icon, vec![1, 0], look)]);
     let bands =
         [[51, 51, 51], [216, 0, 39], [255, 218, 68]].map(|c| (count(&found, c), middle(&found, c)));
     assert!(bands.iter().all(|b| b.0 > 200 && (b.1[0] - 100.0).abs() < 1.5), "{bands:?}");
@@ -96,7 +96,7 @@ fn a_glyph_a_flag_and_a_text_stand_in_the_middle_of_their_disc() {
     );
     // Without a colour of its own the ink is what can be read on the disc.
     let look = json!({"list": [{"glyph": "\u{f111}"}]});
-    let found = drawn(&[layer(Axis::Node, Place::Icon, vec![1, 0], look)]);
+    let found = drawn(&[layer(Axis::Node, Anchor::Icon, vec![1, 0], look)]);
     assert!(count(&found, [16, 19, 26]) > 200);
 }
 
@@ -104,8 +104,11 @@ fn a_glyph_a_flag_and_a_text_stand_in_the_middle_of_their_disc() {
 fn badges_sit_on_the_rim_on_plates_and_borders_lie_around() {
     let look =
         |color: &str| json!({"list": [{"glyph": "\u{f111}", "color": color, "bg": "#ffffff"}]});
-    let places =
-        [(Place::Top, [0.0, -1.0]), (Place::Right, [1.0, 0.0]), (Place::BottomLeft, [-0.71, 0.71])];
+    let places = [
+        (Anchor::Top, [0.0, -1.0]),
+        (Anchor::Right, [1.0, 0.0]),
+        (Anchor::BottomLeft, [-0.71, 0.71]),
+    ];
     for (place, side) in places {
         let found = drawn(&[layer(Axis::Node, place, vec![1, 0], look("#ff0000"))]);
         let [x, y] = middle(&found, [255, 0, 0]);
@@ -117,7 +120,7 @@ fn badges_sit_on_the_rim_on_plates_and_borders_lie_around() {
     }
     let bordered = |stroke: &str| {
         let look = json!({"border": {"width": 6, "stroke": stroke}, "list": [{"text": "", "bg": "#ffffff", "border_color": "#00ff00"}]});
-        count(&drawn(&[layer(Axis::Node, Place::Icon, vec![1, 0], look)]), [0, 255, 0])
+        count(&drawn(&[layer(Axis::Node, Anchor::Icon, vec![1, 0], look)]), [0, 255, 0])
     };
     let [solid, dashed, double, none] = ["solid", "dashed", "double", "none"].map(bordered);
     assert!(solid > 500 && none == 0, "{solid} {none}");
@@ -128,21 +131,21 @@ fn badges_sit_on_the_rim_on_plates_and_borders_lie_around() {
 #[test]
 fn signs_are_mixed_with_their_discs_as_css_mixes_colours() {
     let look = json!({"blend": "multiply", "list": [{"glyph": "\u{f111}", "color": "#ff0000", "bg": "#808080"}]});
-    let found = drawn(&[layer(Axis::Node, Place::Icon, vec![1, 0], look)]);
+    let found = drawn(&[layer(Axis::Node, Anchor::Icon, vec![1, 0], look)]);
     assert!(count(&found, [128, 0, 0]) > 200);
     let look =
         json!({"style": {"grayscale": 1}, "list": [{"glyph": "\u{f111}", "color": "#ff0000"}]});
-    let found = drawn(&[layer(Axis::Node, Place::Icon, vec![1, 0], look)]);
+    let found = drawn(&[layer(Axis::Node, Anchor::Icon, vec![1, 0], look)]);
     assert!(count(&found, [54, 54, 54]) > 200);
     // A picture by its address is nowhere asked for.
     let look = json!({"list": [{"image": "https://elsewhere.example/a.png"}]});
-    assert!(drawn(&[layer(Axis::Node, Place::Icon, vec![1, 0], look)]) == drawn(&[]));
+    assert!(drawn(&[layer(Axis::Node, Anchor::Icon, vec![1, 0], look)]) == drawn(&[]));
 }
 
 #[test]
 fn icons_of_edges_stand_on_the_middle_of_their_line() {
     let look = json!({"list": [{"glyph": "\u{f111}", "color": "#ff0000"}]});
-    let icons = [layer(Axis::Edge, Place::Icon, vec![1], look)];
+    let icons = [layer(Axis::Edge, Anchor::Icon, vec![1], look)];
     let at = [[-80.0, 0.0], [80.0, 40.0]];
     let bytes = pixels(&drawing(&icons, &at), &settings(), &CancelToken::new()).unwrap();
     let [x, y] = middle(bytes.as_chunks::<4>().0, [255, 0, 0]);
@@ -152,7 +155,7 @@ fn icons_of_edges_stand_on_the_middle_of_their_line() {
 #[test]
 fn icons_are_outlines_in_files_of_shapes_and_the_same_in_any_bands() {
     let look = json!({"list": [{"flag": "de"}, {"glyph": "\u{f111}"}]});
-    let icons = [layer(Axis::Node, Place::Icon, vec![1, 2], look)];
+    let icons = [layer(Axis::Node, Anchor::Icon, vec![1, 2], look)];
     let drawing = drawing(&icons, &[[-50.0, 0.0], [50.0, 0.0]]);
     let text = String::from_utf8(svg(&drawing, &settings(), &CancelToken::new()).unwrap()).unwrap();
     assert_eq!(text.matches("<clipPath").count(), 1);
@@ -174,7 +177,7 @@ fn a_badge_is_no_larger_than_its_dimensions_say() {
         let of = |place| {
             count(&drawn(&[layer(Axis::Node, place, vec![1, 0], look.clone())]), [255, 0, 0])
         };
-        [of(Place::Top), of(Place::Cover), of(Place::Icon)]
+        [of(Anchor::Top), of(Anchor::Cover), of(Anchor::Icon)]
     };
     let disc = |r: f32| (std::f32::consts::PI * r * r) as usize;
     let [free, cover, icon] = badge(None);

@@ -7,30 +7,30 @@ use crate::elements::Axis;
 /// Where something is shown on a disc, or beside the middle of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Place {
+pub enum Anchor {
     /// The icon itself.
     Icon = 0,
-    /// Badges by their side of the disc; [`Place::Cover`] is the whole disc.
+    /// Badges by their side of the disc; [`Anchor::Cover`] is the whole disc.
     Top = 1,
-    /// See [`Place::Top`].
+    /// See [`Anchor::Top`].
     TopRight = 2,
-    /// See [`Place::Top`].
+    /// See [`Anchor::Top`].
     Right = 3,
-    /// See [`Place::Top`].
+    /// See [`Anchor::Top`].
     BottomRight = 4,
-    /// See [`Place::Top`].
+    /// See [`Anchor::Top`].
     Bottom = 5,
-    /// See [`Place::Top`].
+    /// See [`Anchor::Top`].
     BottomLeft = 6,
-    /// See [`Place::Top`].
+    /// See [`Anchor::Top`].
     Left = 7,
-    /// See [`Place::Top`].
+    /// See [`Anchor::Top`].
     TopLeft = 8,
-    /// See [`Place::Top`].
+    /// See [`Anchor::Top`].
     Cover = 9,
 }
 
-impl Place {
+impl Anchor {
     /// All of them with the words that clients use, the one that is drawn first in front.
     pub(crate) const ALL: [(Self, &'static str); 10] = [
         (Self::Cover, "BadgeCover"),
@@ -58,7 +58,7 @@ pub struct IconLayer {
     /// Nodes, or edges by CSR position.
     pub axis: Axis,
     /// Where it is shown.
-    pub place: Place,
+    pub place: Anchor,
     /// Of every element the entry of the list that it shows, counted from 1; 0 for none.
     pub shown: Vec<u16>,
     /// What all share and what is shown: `{title, shape?, blend?, border?, max?, style?, list: [{glyph | flag | text | image,

@@ -22,7 +22,7 @@ use crate::bind::{Cx, Source};
 use crate::css::{Rgba, to_hex};
 use crate::elements::Side;
 use crate::icons;
-use crate::layer::{IconLayer, Place};
+use crate::layer::{Anchor, IconLayer};
 use crate::mapping::{Mapping, NONE};
 use crate::measure::{self, Measured};
 use crate::notices::ENCODING_IGNORED;
@@ -108,7 +108,7 @@ pub(crate) fn extend(
                 block.add_to(&mut own, None);
                 others.push(own);
             }
-            let has_icon = |c: &Channel| matches!(c, Channel::Sign(l) if l.place == Place::Icon);
+            let has_icon = |c: &Channel| matches!(c, Channel::Sign(l) if l.place == Anchor::Icon);
             let icon = legend.get_mut(&icon).filter(|icon| icon["title"] == block.name.as_str());
             if let Some(icon) = icon.filter(|_| block.channels.iter().any(has_icon)) {
                 // Its rows say more than its name.
@@ -129,7 +129,7 @@ fn asked<'a>(cx: &mut Cx<'a>, side: Side) -> Vec<Block<'a>> {
     for (prefix, usual) in PREFIXES {
         let kinds =
             ["Color", "Opacity", "Size", "Weight", "Axis"].into_iter().map(|kind| (kind, None));
-        for (kind, place) in kinds.chain(Place::ALL.map(|(place, kind)| (kind, Some(place)))) {
+        for (kind, place) in kinds.chain(Anchor::ALL.map(|(place, kind)| (kind, Some(place)))) {
             for encoding in spec.complex(&format!("{prefix}{kind}")) {
                 if read(cx, side, (prefix, kind, place, usual), encoding, &mut blocks) {
                     break;
@@ -144,7 +144,7 @@ fn asked<'a>(cx: &mut Cx<'a>, side: Side) -> Vec<Block<'a>> {
 fn read<'a>(
     cx: &mut Cx<'a>,
     side: Side,
-    (prefix, kind, place, usual): (&str, &str, Option<Place>, Option<&str>),
+    (prefix, kind, place, usual): (&str, &str, Option<Anchor>, Option<&str>),
     encoding: &Map<String, Value>,
     blocks: &mut Vec<Block<'a>>,
 ) -> bool {
@@ -208,7 +208,7 @@ fn put<'a>(
 
 /// Adds the icons that are drawn to the block of their column, unless the legend has its own.
 fn drawn_icons<'a>(cx: &Cx<'a>, side: Side, icons: &[IconLayer], blocks: &mut Vec<Block<'a>>) {
-    let is_icon = |l: &&IconLayer| l.axis == side.axis() && l.place == Place::Icon;
+    let is_icon = |l: &&IconLayer| l.axis == side.axis() && l.place == Anchor::Icon;
     let Some(layer) = icons.iter().find(is_icon) else { return };
     let Some(name) = layer.look["title"].as_str() else { return };
     if layer.look["list"].as_array().is_none_or(Vec::is_empty) {

@@ -47,7 +47,7 @@ pub use depth::{DEPTH_COLUMN, has_depth};
 pub use encodings::{Encodings, NodeColumn};
 pub use ends::edge_ends;
 pub use error::SceneError;
-pub use layer::{IconLayer, Place};
+pub use layer::{Anchor, IconLayer};
 pub use map::GEOGRAPHIC_COLUMNS;
 pub use measure::POSITION_COLUMNS;
 pub use order::EdgeOrder;

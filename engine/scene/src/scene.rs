@@ -17,7 +17,7 @@ use crate::error::SceneError;
 use crate::hues::{self, HUES, OTHER, RAMP};
 use crate::icons;
 use crate::labels::{Labels, candidates};
-use crate::layer::{IconLayer, Place};
+use crate::layer::{Anchor, IconLayer};
 use crate::legend;
 use crate::measure::{self, Measured};
 use crate::paint;
@@ -219,7 +219,7 @@ fn explain(legend: &mut Value, opacities: [Option<Measured>; 2], icons: &[IconLa
         }
     }
     for (axis, key) in [(Axis::Node, "node_icon"), (Axis::Edge, "edge_icon")] {
-        let of = icons.iter().find(|l| l.axis == axis && l.place == Place::Icon);
+        let of = icons.iter().find(|l| l.axis == axis && l.place == Anchor::Icon);
         if let Some(icon) = of {
             legend[key] = json!({"title": icon.look["title"], "kind": "none"});
         }

@@ -2,7 +2,7 @@
 
 use crate::bind::{Cx, Spec};
 use crate::kepler;
-use crate::layer::Place;
+use crate::layer::Anchor;
 use crate::legend::kind_of;
 use crate::notices::NOT_SHOWN;
 
@@ -35,6 +35,6 @@ fn not_drawn(spec: Spec<'_>) -> Vec<&str> {
 
 /// Whether a kind of encoding, such as `Color`, changes the picture or the legend.
 fn is_drawn(kind: &str) -> bool {
-    let is_place = || Place::ALL.iter().any(|(_, name)| *name == kind);
+    let is_place = || Anchor::ALL.iter().any(|(_, name)| *name == kind);
     ["Axis", "Color", "Opacity", "Size", "Weight"].contains(&kind) || is_place()
 }

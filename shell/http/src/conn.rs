@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
-use crate::peers::Place;
+use crate::peers::CountedConnection;
 use crate::sent::Pace;
 use crate::status::{ApiError, Problem};
 
@@ -39,14 +39,14 @@ pub(crate) struct Conn {
     phase: AtomicU8,
     // Held for the life of the connection, which a websocket outlives hyper's part of.
     _permit: OwnedSemaphorePermit,
-    _place: Option<Place>,
+    _place: Option<CountedConnection>,
 }
 
 impl Conn {
     pub(crate) fn new(
         peer: SocketAddr,
         permit: OwnedSemaphorePermit,
-        place: Option<Place>,
+        place: Option<CountedConnection>,
     ) -> Arc<Self> {
         Arc::new(Self { peer, phase: AtomicU8::new(HEAD), _permit: permit, _place: place })
     }

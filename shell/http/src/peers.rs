@@ -18,7 +18,7 @@ pub(crate) struct Peers {
 
 /// One connection of an address; counted out on drop.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct CountedConnection {
     peers: Arc<Peers>,
     key: IpAddr,
 }
@@ -35,7 +35,7 @@ impl Peers {
 
     /// Counts a connection in; none when the address has all that it may have. This machine itself, such
     /// as a proxy on it, is not counted.
-    pub(crate) fn enter(self: &Arc<Self>, peer: IpAddr) -> Result<Option<Place>, ()> {
+    pub(crate) fn enter(self: &Arc<Self>, peer: IpAddr) -> Result<Option<CountedConnection>, ()> {
         let key = household(peer);
         let limit = self.limit.load(Ordering::Relaxed);
         if limit == 0 || key.is_loopback() {
@@ -47,11 +47,11 @@ impl Peers {
             return Err(());
         }
         *count += 1;
-        Ok(Some(Place { peers: Arc::clone(self), key }))
+        Ok(Some(CountedConnection { peers: Arc::clone(self), key }))
     }
 }
 
-impl Drop for Place {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         let mut counts = self.peers.counts.lock();
         if let Some(count) = counts.get_mut(&self.key) {

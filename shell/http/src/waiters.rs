@@ -40,7 +40,7 @@ struct Entry {
 }
 
 /// The place of a request, until it is dropped.
-pub(crate) struct Place {
+pub(crate) struct Permit {
     _entry: Entry,
     _own: OwnedSemaphorePermit,
     _together: Option<OwnedSemaphorePermit>,
@@ -73,7 +73,7 @@ impl Waiters {
     ///
     /// # Errors
     /// 429 past the limits.
-    pub(crate) async fn place(&self, caller: Caller) -> Result<Place, ApiError> {
+    pub(crate) async fn place(&self, caller: Caller) -> Result<Permit, ApiError> {
         let places = match caller.is_stranger() {
             true => WAITING_PER_ADDRESS_MAX,
             false => WAITING_PER_USER_MAX,
@@ -89,7 +89,7 @@ impl Waiters {
         };
         let got = tokio::time::timeout(self.patience, got).await.ok().flatten();
         let (own, together) = got.ok_or_else(|| busy(caller, places))?;
-        Ok(Place { _entry: entry, _own: own, _together: together })
+        Ok(Permit { _entry: entry, _own: own, _together: together })
     }
 
     /// Counts a request, unless there are too many of its caller.

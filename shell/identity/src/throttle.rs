@@ -23,7 +23,7 @@ const EVICTED_PART: usize = 8;
 
 /// Where an attempt comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum AttemptOrigin {
     /// An address, or a network of IPv6.
     Address(IpAddr),
     /// A browser that has signed in to the account before.
@@ -35,7 +35,7 @@ pub(crate) enum Place {
 pub(crate) struct Attempt {
     account: String,
     address: IpAddr,
-    place: Place,
+    place: AttemptOrigin,
 }
 
 /// Why an attempt is not looked at.
@@ -48,7 +48,7 @@ pub(crate) struct Refusal {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
-    At(String, Place),
+    At(String, AttemptOrigin),
     Account(String),
     Address(IpAddr),
 }
@@ -88,7 +88,7 @@ impl Attempt {
         Self {
             account: account.chars().take(NAME_CHARS).collect(),
             address,
-            place: browser.map_or(Place::Address(address), Place::Browser),
+            place: browser.map_or(AttemptOrigin::Address(address), AttemptOrigin::Browser),
         }
     }
 
@@ -116,7 +116,7 @@ impl Throttle {
     /// [`Refusal`] once the place has used up its failures, or where the wait would be too long.
     pub(crate) fn begin(&self, attempt: &Attempt, now: Instant) -> Result<Duration, Refusal> {
         let mut state = self.0.lock();
-        let is_known = matches!(attempt.place, Place::Browser(_))
+        let is_known = matches!(attempt.place, AttemptOrigin::Browser(_))
             || state
                 .known
                 .get(&(attempt.account.clone(), attempt.address))

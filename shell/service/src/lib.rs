@@ -44,7 +44,7 @@ mod upload_progress;
 
 pub use agents::{Agents, CollectionChange, Live, LiveError, NewCollection, ToolAccess};
 pub use datasets::builtin::DEMO;
-pub use datasets::{Datasets, Part, PartUpload};
+pub use datasets::{Datasets, ElementKind, PartUpload};
 pub use document::{ChangeRequest, Seat, Text, Told};
 pub use error::ServiceError;
 pub use files::{FileUpload, Files};

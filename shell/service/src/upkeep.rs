@@ -13,7 +13,7 @@ use crate::sessions::{self, checkpoints};
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// One part of the upkeep.
-struct Part {
+struct UpkeepTask {
     /// Its label in the metrics.
     name: &'static str,
     /// What stays undone when it fails.
@@ -22,13 +22,25 @@ struct Part {
 }
 
 /// All parts, in the order in which they run. What makes room goes before what needs it.
-const PARTS: [Part; 6] = [
-    Part { name: "links", undone: "login links that are over stay", run: forget_links },
-    Part { name: "logins", undone: "login sessions that are over stay", run: forget_logins },
-    Part { name: "sessions", undone: "sessions that nobody opens stay", run: forget_sessions },
-    Part { name: "positions", undone: "positions that nobody needs stay", run: sweep_checkpoints },
-    Part { name: "blobs", undone: "files that no record refers to stay", run: sweep },
-    Part { name: "export", undone: "the daily export of the records is missing", run: export },
+const PARTS: [UpkeepTask; 6] = [
+    UpkeepTask { name: "links", undone: "login links that are over stay", run: forget_links },
+    UpkeepTask { name: "logins", undone: "login sessions that are over stay", run: forget_logins },
+    UpkeepTask {
+        name: "sessions",
+        undone: "sessions that nobody opens stay",
+        run: forget_sessions,
+    },
+    UpkeepTask {
+        name: "positions",
+        undone: "positions that nobody needs stay",
+        run: sweep_checkpoints,
+    },
+    UpkeepTask { name: "blobs", undone: "files that no record refers to stay", run: sweep },
+    UpkeepTask {
+        name: "export",
+        undone: "the daily export of the records is missing",
+        run: export,
+    },
 ];
 
 /// Failures of each part since the start.

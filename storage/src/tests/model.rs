@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[derive(Debug, Clone)]
-enum Step {
+enum Operation {
     Put { id: u8, author: u64, org: u8, at: i64, blob: Option<u8>, large: bool },
     Insert { id: u8 },
     Replace { id: u8, stale: bool },
@@ -20,21 +20,21 @@ enum Step {
     Reopen,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = Operation> {
     let id = || 0u8..12;
     prop_oneof![
         8 => (id(), 1u64..4, 0u8..3, -2i64..3, proptest::option::of(0u8..6), prop::bool::weighted(0.1))
             .prop_map(|(id, author, org, at, blob, large)| {
-                Step::Put { id, author, org, at, blob, large }
+                Operation::Put { id, author, org, at, blob, large }
             }),
-        2 => id().prop_map(|id| Step::Insert { id }),
-        3 => (id(), any::<bool>()).prop_map(|(id, stale)| Step::Replace { id, stale }),
-        4 => id().prop_map(|id| Step::Delete { id }),
-        2 => (id(), id(), any::<bool>()).prop_map(|(a, b, refused)| Step::Pair { a, b, refused }),
-        3 => (1u64..5, 0u8..4).prop_map(|(id, name)| Step::Account { id, name }),
-        1 => Just(Step::Sweep),
-        1 => Just(Step::Export),
-        1 => Just(Step::Reopen),
+        2 => id().prop_map(|id| Operation::Insert { id }),
+        3 => (id(), any::<bool>()).prop_map(|(id, stale)| Operation::Replace { id, stale }),
+        4 => id().prop_map(|id| Operation::Delete { id }),
+        2 => (id(), id(), any::<bool>()).prop_map(|(a, b, refused)| Operation::Pair { a, b, refused }),
+        3 => (1u64..5, 0u8..4).prop_map(|(id, name)| Operation::Account { id, name }),
+        1 => Just(Operation::Sweep),
+        1 => Just(Operation::Export),
+        1 => Just(Operation::Reopen),
     ]
 }
 
@@ -48,10 +48,10 @@ struct Model {
     accounts: BTreeMap<u64, String>,
 }
 
-fn run(store: &Store, model: &mut Model, step: &Step) {
+fn run(store: &Store, model: &mut Model, step: &Operation) {
     let key = |id: u8| file(u128::from(id), 1, None, 0).file_id;
     match step {
-        Step::Put { id, author, org, at, blob, large } => {
+        Operation::Put { id, author, org, at, blob, large } => {
             let raw = blob.map(|b| store.blobs().put(&vec![b; 1_000]).unwrap());
             let mut rec = FileRec { raw, ..file(u128::from(*id), *author, org_of(*org), *at) };
             if *large {
@@ -60,13 +60,13 @@ fn run(store: &Store, model: &mut Model, step: &Step) {
             store.commit(Batch::new().put(&rec)).unwrap();
             model.files.insert(*id, rec);
         }
-        Step::Insert { id } => {
+        Operation::Insert { id } => {
             let rec = file(u128::from(*id), 2, None, 7);
             let done = store.commit(Batch::new().insert(&rec));
             assert_eq!(done.is_ok(), !model.files.contains_key(id));
             model.files.entry(*id).or_insert(rec);
         }
-        Step::Replace { id, stale } => {
+        Operation::Replace { id, stale } => {
             let Some((rec, tag)) = store.get_tagged::<FileRec>(&key(*id)).unwrap() else { return };
             let next =
                 FileRec { bytes_count: rec.bytes_count.map_or(Some(1), |n| Some(n + 1)), ..rec };
@@ -77,11 +77,11 @@ fn run(store: &Store, model: &mut Model, step: &Step) {
             }
             model.files.insert(*id, next);
         }
-        Step::Delete { id } => {
+        Operation::Delete { id } => {
             store.commit(Batch::new().delete::<FileRec>(&key(*id))).unwrap();
             model.files.remove(id);
         }
-        Step::Pair { a, b, refused } => {
+        Operation::Pair { a, b, refused } => {
             let rec = file(u128::from(*a), 3, Some("acme"), 1);
             let mut batch = Batch::new().put(&rec).delete::<FileRec>(&key(*b));
             if *refused {
@@ -94,7 +94,7 @@ fn run(store: &Store, model: &mut Model, step: &Step) {
                 model.files.remove(b);
             }
         }
-        Step::Account { id, name } => {
+        Operation::Account { id, name } => {
             let name = format!("name {name}");
             let taken = model.accounts.iter().any(|(other, n)| other != id && *n == name);
             let done = store.commit(Batch::new().put(&user(*id, &name, "")));
@@ -103,18 +103,18 @@ fn run(store: &Store, model: &mut Model, step: &Step) {
                 model.accounts.insert(*id, name);
             }
         }
-        Step::Sweep => {
+        Operation::Sweep => {
             let needed = model.files.values().filter_map(|f| f.raw).collect::<BTreeSet<_>>().len();
             let large = model.files.values().filter(|f| f.description.len() > 16_000).count();
             store.sweep(std::time::Duration::ZERO).unwrap();
             let report = store.sweep(std::time::Duration::ZERO).unwrap();
             assert_eq!((report.kept, report.removed), ((needed + large) as u64, 0));
         }
-        Step::Export => {
+        Operation::Export => {
             let report = store.export().unwrap();
             assert_eq!(report.records, (model.files.len() + model.accounts.len()) as u64);
         }
-        Step::Reopen => {}
+        Operation::Reopen => {}
     }
 }
 
@@ -172,7 +172,7 @@ proptest! {
         let mut store = open(dir.path());
         let mut model = Model::default();
         for s in &steps {
-            if matches!(s, Step::Reopen) {
+            if matches!(s, Operation::Reopen) {
                 drop(store);
                 store = open(dir.path());
                 compare(&store, &model);

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use graphlume_algo::gpu::relation::Relation;
-use graphlume_algo::gpu::tally::{Count, Counted, Paths, Step};
+use graphlume_algo::gpu::tally::{Count, Counted, Paths, PatternStep};
 use graphlume_algo::path::expand::words;
 use graphlume_device::cuda::{Buf, Gpu};
 use graphlume_emu::{Zoo, gpu_test};
@@ -82,7 +82,7 @@ fn check(gpu: &Gpu, t: &Topology, name: &str) {
             let earlier = held_before
                 .as_ref()
                 .map(|counts| counts.as_ref().map_or(first, |counts| Paths::Each(counts.view())));
-            let step = Step {
+            let step = PatternStep {
                 relation: &relation,
                 forward,
                 to: to_view,
@@ -171,7 +171,7 @@ fn numbers_beyond_63_bits_are_noticed() {
             let (src, dst): (Vec<u32>, Vec<u32>) = (ends(0).collect(), ends(1).collect());
             let t = Topology::from_coo(10, &src, &dst);
             let relation = Relation::upload(gpu, &t, &[]).unwrap();
-            let step = Step { relation: &relation, forward: true, to: None, before: None };
+            let step = PatternStep { relation: &relation, forward: true, to: None, before: None };
             let mut counts: Option<Buf<u64>> = None;
             for taken in 1..10_u32 {
                 let paths = counts.as_ref().map_or(Paths::One, |c| Paths::Each(c.view()));
@@ -200,7 +200,7 @@ fn numbers_beyond_63_bits_are_noticed() {
 fn arrays_of_another_graph_are_refused() {
     gpu_test(&[], |gpu| {
         let relation = Relation::upload(gpu, &Zoo::rmat(7, 4, 4), &[]).unwrap();
-        let step = Step { relation: &relation, forward: true, to: None, before: None };
+        let step = PatternStep { relation: &relation, forward: true, to: None, before: None };
         let refused = Count::new(gpu, 5, 0).unwrap().total(&step, Paths::One).unwrap_err();
         assert!(refused.to_string().contains("a relation"), "{refused}");
         let short = gpu.zeros::<u32>("short", 1).unwrap();

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 use graphlume_algo::gpu::relation::Relation;
-use graphlume_algo::gpu::tally::{Count, Paths, Step};
+use graphlume_algo::gpu::tally::{Count, Paths, PatternStep};
 use graphlume_algo::gpu::tally_sums::{Cells, Numbers, Sums};
 use graphlume_algo::path::expand::words;
 use graphlume_device::cuda::Gpu;
@@ -58,7 +58,7 @@ fn check(gpu: &Gpu, t: &Topology, name: &str) {
         let valid_on = valid.map(|_| on[0].view());
         let numbers = Numbers { cells, valid: valid_on, least: LEAST };
         // Taken the other way.
-        let step = Step { relation: &relation, forward: !forward, to, before: None };
+        let step = PatternStep { relation: &relation, forward: !forward, to, before: None };
         let count = Count::of_sums(gpu, n, n as usize).unwrap();
         let found = count.sums(&step, ends.map(|_| on[1].view()), numbers, paths).unwrap().unwrap();
         let wanted = (0..n).filter_map(|v| {
@@ -98,7 +98,7 @@ fn sums_over_long_lists_equal_the_hosts() {
 fn arrays_of_another_graph_are_refused() {
     gpu_test(&[], |gpu| {
         let relation = Relation::upload(gpu, &Zoo::rmat(7, 4, 4), &[]).unwrap();
-        let step = Step { relation: &relation, forward: true, to: None, before: None };
+        let step = PatternStep { relation: &relation, forward: true, to: None, before: None };
         let cells = gpu.zeros::<i64>("short", 5).unwrap();
         let numbers = Numbers { cells: Cells::Ints(cells.view()), valid: None, least: 0 };
         let count = Count::of_sums(gpu, 128, 128).unwrap();

@@ -55,7 +55,7 @@ pub fn run(
         for (i, v) in members.iter().enumerate() {
             local[*v as usize] = i as u32;
         }
-        let part = Part::new(&net, &strengths, total, &members, &local);
+        let part = Submatrix::new(&net, &strengths, total, &members, &local);
         let signs = part.signs(options.seed, cancel)?;
         members.iter().for_each(|v| local[*v as usize] = u32::MAX);
         let Some(signs) = signs else { continue };
@@ -100,7 +100,7 @@ pub(super) fn components(net: &Network) -> Vec<u32> {
 }
 
 /// The modularity matrix of a part of the graph.
-struct Part {
+struct Submatrix {
     offsets: Vec<usize>,
     ends: Vec<u32>,
     weights: Vec<f64>,
@@ -113,7 +113,7 @@ struct Part {
     shift: f64,
 }
 
-impl Part {
+impl Submatrix {
     fn new(net: &Network, strengths: &[f64], total: f64, members: &[u32], local: &[u32]) -> Self {
         let mut part = Self {
             offsets: vec![0],

@@ -60,7 +60,7 @@ impl<'a> Paths<'a> {
 /// A step of a pattern.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "views have none")]
-pub struct Step<'a> {
+pub struct PatternStep<'a> {
     /// The relationships.
     pub relation: &'a Relation,
     /// Whether they are followed from their sources.
@@ -72,7 +72,7 @@ pub struct Step<'a> {
     pub before: Option<Paths<'a>>,
 }
 
-impl Step<'_> {
+impl PatternStep<'_> {
     const fn flags(&self, paths: Paths<'_>) -> u32 {
         paths.flags() | if self.to.is_some() { TO } else { 0 }
     }
@@ -146,7 +146,7 @@ impl<'g> Count<'g> {
         device_bytes(STATE as u64 + 2 * room, 8) + 3 * device_bytes(num_nodes, 8) + (1 << 14)
     }
 
-    fn check(&self, step: &Step<'_>, paths: Paths<'_>) -> Result<(), AlgoError> {
+    fn check(&self, step: &PatternStep<'_>, paths: Paths<'_>) -> Result<(), AlgoError> {
         let (n, words) = (self.num_nodes as usize, mask_words(self.num_nodes));
         AlgoError::check_len("a relation", step.relation.num_nodes() as usize, n, "nodes")?;
         AlgoError::check_len("to", step.to.map_or(words, |v| v.len()), words, "32 nodes")?;
@@ -183,7 +183,11 @@ impl<'g> Count<'g> {
     ///
     /// # Errors
     /// [`AlgoError::Length`] for an array of another length, [`AlgoError::Device`].
-    pub fn pull(&mut self, step: &Step<'_>, paths: Paths<'_>) -> Result<Buf<u64>, AlgoError> {
+    pub fn pull(
+        &mut self,
+        step: &PatternStep<'_>,
+        paths: Paths<'_>,
+    ) -> Result<Buf<u64>, AlgoError> {
         self.check(step, paths)?;
         let (gpu, n, m) = (self.gpu, self.num_nodes, step.relation.num_edges());
         let mut counts = gpu.alloc::<u64>("paths to nodes", n as usize)?;
@@ -235,7 +239,7 @@ impl<'g> Count<'g> {
     ///
     /// # Errors
     /// Those of [`Self::pull`].
-    pub fn total(mut self, step: &Step<'_>, paths: Paths<'_>) -> Result<Counted, AlgoError> {
+    pub fn total(mut self, step: &PatternStep<'_>, paths: Paths<'_>) -> Result<Counted, AlgoError> {
         self.check(step, paths)?;
         let (gpu, n, m) = (self.gpu, self.num_nodes, step.relation.num_edges());
         let covered = self.covered(step.relation.lists(!step.forward), step.to)?;
@@ -287,7 +291,7 @@ impl<'g> Count<'g> {
     /// Takes out the paths whose last two relationships are one.
     fn loops(
         &mut self,
-        step: &Step<'_>,
+        step: &PatternStep<'_>,
         paths: Paths<'_>,
         counts: Option<&mut Buf<u64>>,
     ) -> Result<(), AlgoError> {

@@ -3,7 +3,7 @@
 
 use graphlume_device::cuda::{DeviceError, Gpu, Grid, View, kernels};
 
-use super::tally::{AT_ONCE, Count, Paths, STATE, Step, TO};
+use super::tally::{AT_ONCE, Count, Paths, PatternStep, STATE, TO};
 use crate::AlgoError;
 use crate::gpu_graph::{THREADS, device_bytes, mask_words};
 
@@ -73,7 +73,7 @@ impl Count<'_> {
     /// [`AlgoError::Length`] for an array of another length, [`AlgoError::Device`].
     pub fn sums(
         mut self,
-        step: &Step<'_>,
+        step: &PatternStep<'_>,
         ends: Option<View<'_, u32>>,
         numbers: Numbers<'_>,
         paths: Paths<'_>,

@@ -32,13 +32,13 @@ const PART_RADIUS: f64 = 0.6;
 const GAP: f64 = 0.03;
 
 /// One small component.
-struct Part {
+struct SmallComponent {
     nodes: Vec<u32>,
     /// Places about its middle, in the radius 1.
     shape: Vec<[f32; 2]>,
 }
 
-impl Part {
+impl SmallComponent {
     /// Side of the square that it takes, in the side of the room of a node.
     fn side(&self) -> f64 {
         2.0 * PART_RADIUS * (self.nodes.len() as f64).sqrt() + 1.0
@@ -50,7 +50,7 @@ pub struct ComponentPacking {
     /// Nodes that the forces place.
     inner: Vec<u32>,
     /// Small components, the largest first.
-    parts: Vec<Part>,
+    parts: Vec<SmallComponent>,
     /// Nodes without neighbours.
     alone: Vec<u32>,
 }
@@ -100,7 +100,8 @@ impl ComponentPacking {
         }
         members.retain(|m| !m.is_empty());
         members.sort_by_key(|m| (std::cmp::Reverse(m.len()), m[0]));
-        let parts = members.into_iter().map(|nodes| Part::new(nodes, positions)).collect();
+        let parts =
+            members.into_iter().map(|nodes| SmallComponent::new(nodes, positions)).collect();
         Ok(Some(Self { inner, parts, alone }))
     }
 
@@ -250,7 +251,7 @@ impl Coordinate for f64 {
     }
 }
 
-impl Part {
+impl SmallComponent {
     fn new(nodes: Vec<u32>, positions: &[[f32; 2]]) -> Self {
         let n = nodes.len() as f32;
         let at = |v: &u32| positions[*v as usize];

@@ -11,7 +11,7 @@ use crate::component::weak;
 const NODES_PER_CHECK: u32 = 1 << 14;
 
 /// Some nodes of a graph with the edges among them, each edge at both its ends, without loops.
-pub(crate) struct Part {
+pub(crate) struct InducedSubgraph {
     /// The nodes of the graph, ascending; a node of the part is a place in this list.
     pub(crate) nodes: Vec<u32>,
     /// Where each node's list starts; one more than nodes.
@@ -22,7 +22,7 @@ pub(crate) struct Part {
     pub(crate) weights: Vec<f32>,
 }
 
-impl Part {
+impl InducedSubgraph {
     /// Number of nodes.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
@@ -50,7 +50,7 @@ pub(crate) fn parts(
     weights: Option<&[f64]>,
     whole: bool,
     cancel: &CancelToken,
-) -> Result<Vec<Part>, AlgoError> {
+) -> Result<Vec<InducedSubgraph>, AlgoError> {
     cancel.check()?;
     let n = topology.num_nodes();
     let labels = if whole { vec![0; n as usize] } else { weak::run(topology, cancel)? };
@@ -72,7 +72,7 @@ pub(crate) fn parts(
             degree[*u as usize] += 1;
         }
     }
-    let mut made: Vec<Part> = members
+    let mut made: Vec<InducedSubgraph> = members
         .into_iter()
         .map(|nodes| {
             let mut offsets = vec![0];
@@ -82,7 +82,7 @@ pub(crate) fn parts(
                 at
             }));
             let weighted = if weights.is_some() { at } else { 0 };
-            Part { nodes, offsets, ends: vec![0; at], weights: vec![0.0; weighted] }
+            InducedSubgraph { nodes, offsets, ends: vec![0; at], weights: vec![0.0; weighted] }
         })
         .collect();
     // From here on the degrees are how many ends are still to be written.
@@ -114,7 +114,7 @@ pub(crate) fn parts(
 /// it, in the plane of the first two coordinates, at least `gap` apart.
 pub(crate) fn assemble<const D: usize>(
     n: usize,
-    parts: &[Part],
+    parts: &[InducedSubgraph],
     mut places: Vec<Vec<[f64; D]>>,
     gap: f64,
 ) -> Vec<[f64; D]> {
@@ -205,7 +205,7 @@ mod tests {
         let parts = parts(&t, Some(&weights), false, &CancelToken::new()).unwrap();
         let nodes: Vec<&[u32]> = parts.iter().map(|p| p.nodes.as_slice()).collect();
         assert_eq!(nodes, [&[3, 4, 5][..], &[0, 1], &[2], &[6]]);
-        let sums = |p: &Part, v| p.edges(v).map(|(_, w)| w).sum::<f32>();
+        let sums = |p: &InducedSubgraph, v| p.edges(v).map(|(_, w)| w).sum::<f32>();
         assert_eq!([0, 1, 2].map(|v| sums(&parts[0], v)), [9.0, 7.0, 8.0]);
         assert_eq!([0, 1].map(|v| sums(&parts[1], v)), [3.0, 3.0]);
         assert_eq!(parts[1].num_edges(), 2);

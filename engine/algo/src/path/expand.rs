@@ -102,7 +102,7 @@ fn from_list(
         AlgoError::check_len(what, mask.map_or(words(items), <[u32]>::len), words(items), unit)?;
     }
     let zeros = |len| (0..len).map(|_| AtomicU32::new(0)).collect::<Vec<_>>();
-    let step = Step {
+    let step = HopPass {
         topology,
         hop,
         nodes: zeros(words(n)),
@@ -121,14 +121,14 @@ fn from_list(
     Ok(Reached { nodes: plain(step.nodes), edges: plain(step.edges), fresh })
 }
 
-struct Step<'a> {
+struct HopPass<'a> {
     topology: &'a Topology,
     hop: &'a Hop<'a>,
     nodes: Vec<AtomicU32>,
     edges: Vec<AtomicU32>,
 }
 
-impl Step<'_> {
+impl HopPass<'_> {
     /// The nodes that the edges of `list` reach first.
     fn run(&self, list: &[u32]) -> Vec<u32> {
         let arcs: u64 = list.iter().map(|v| u64::from(self.topology.degree(*v))).sum();

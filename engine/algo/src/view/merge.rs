@@ -62,7 +62,7 @@ pub(super) fn rows(t: &Topology, shape: Shape, side: Side) -> Vec<u32> {
 }
 
 /// What one task made: the lengths of its lists, and the lists one after another.
-struct Part<T> {
+struct MergedLists<T> {
     lengths: Vec<u32>,
     values: Vec<T>,
 }
@@ -71,11 +71,11 @@ fn parts<T: Send>(
     n: u32,
     cancel: &CancelToken,
     list: impl Fn(u32, &mut Vec<T>) + Sync,
-) -> Result<Vec<Part<T>>, AlgoError> {
+) -> Result<Vec<MergedLists<T>>, AlgoError> {
     let of_chunk = |first: u32| {
         cancel.check()?;
         let nodes = first..n.min(first.saturating_add(CHUNK));
-        let mut part = Part { lengths: Vec::with_capacity(nodes.len()), values: Vec::new() };
+        let mut part = MergedLists { lengths: Vec::with_capacity(nodes.len()), values: Vec::new() };
         for v in nodes {
             let before = part.values.len();
             list(v, &mut part.values);
@@ -87,7 +87,7 @@ fn parts<T: Send>(
 }
 
 /// The values of all parts in one.
-fn joined<T: Copy + Default + Send + Sync>(parts: &[Part<T>]) -> Vec<T> {
+fn joined<T: Copy + Default + Send + Sync>(parts: &[MergedLists<T>]) -> Vec<T> {
     let mut all = vec![T::default(); parts.iter().map(|p| p.values.len()).sum()];
     let mut places = Vec::with_capacity(parts.len());
     let mut left = &mut all[..];

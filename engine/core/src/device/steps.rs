@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 
 /// The pieces of work in progress.
 #[derive(Default)]
-pub(crate) struct Steps(Mutex<(u64, HashMap<u64, Step>)>);
+pub(crate) struct Steps(Mutex<(u64, HashMap<u64, DeviceStep>)>);
 
-struct Step {
+struct DeviceStep {
     what: &'static str,
     begun: Instant,
     alarmed: bool,
@@ -42,7 +42,7 @@ impl Steps {
         let mut steps = self.0.lock();
         steps.0 += 1;
         let number = steps.0;
-        steps.1.insert(number, Step { what, begun: now, alarmed: false });
+        steps.1.insert(number, DeviceStep { what, begun: now, alarmed: false });
         StepGuard { steps: self, number }
     }
 

@@ -46,7 +46,7 @@ pub struct JobInfo {
 }
 
 /// One algorithm of a dataset.
-struct Step {
+struct AlgorithmRun {
     field: String,
     is_layout: bool,
     state: JobState,
@@ -57,7 +57,7 @@ struct Step {
     lasts: bool,
 }
 
-impl Step {
+impl AlgorithmRun {
     const fn new(field: String, is_layout: bool) -> Self {
         let state = JobState::Pending;
         Self { field, is_layout, state, begun: None, took: None, why: None, lasts: false }
@@ -105,7 +105,7 @@ enum Stage {
 
 /// The algorithms of one dataset.
 struct DatasetJobs {
-    steps: Vec<Step>,
+    steps: Vec<AlgorithmRun>,
     stage: Stage,
     /// What the turns so far have come to.
     work: Option<Box<JobWork>>,
@@ -170,7 +170,7 @@ impl Jobs {
             return;
         }
         let old = self.datasets.remove(&dataset);
-        let mut known: HashMap<String, Step> = HashMap::new();
+        let mut known: HashMap<String, AlgorithmRun> = HashMap::new();
         let mut waiters = Vec::new();
         if let Some(old) = old {
             known.extend(old.steps.into_iter().map(|step| (step.field.clone(), step)));
@@ -179,7 +179,7 @@ impl Jobs {
         let step = |request: &ComputeRequest| {
             let field = request.field();
             let given_up = known.remove(&field).filter(|step| step.lasts);
-            given_up.unwrap_or_else(|| Step::new(field, request.is_layout()))
+            given_up.unwrap_or_else(|| AlgorithmRun::new(field, request.is_layout()))
         };
         let steps = asked.requests.iter().map(step).collect();
         let stage = if asked.pending.is_empty() { Stage::Idle } else { Stage::Queued };
@@ -246,7 +246,7 @@ impl Jobs {
         limit: Duration,
     ) -> Option<Started> {
         let jobs = self.datasets.get_mut(&dataset)?;
-        let is_open = |step: &Step| step.state == JobState::Pending;
+        let is_open = |step: &AlgorithmRun| step.state == JobState::Pending;
         let at = jobs.steps.iter().position(is_open);
         let mut name = None;
         if let Some(step) = at.and_then(|at| jobs.steps.get_mut(at)) {
@@ -272,7 +272,7 @@ impl Jobs {
             step: at,
             is_last: !jobs.steps.iter().any(is_open),
             work: jobs.work.take(),
-            notices: jobs.steps.iter().filter_map(Step::notice).collect(),
+            notices: jobs.steps.iter().filter_map(AlgorithmRun::notice).collect(),
             step_cancel,
             cancel,
         })
@@ -343,7 +343,7 @@ impl Jobs {
         let jobs = self.datasets.entry(dataset).or_insert_with(unknown);
         let at = jobs.steps.iter().position(|step| step.field == field);
         let at = at.unwrap_or_else(|| {
-            jobs.steps.push(Step::new(field.to_owned(), is_layout));
+            jobs.steps.push(AlgorithmRun::new(field.to_owned(), is_layout));
             jobs.steps.len() - 1
         });
         let step = &mut jobs.steps[at];

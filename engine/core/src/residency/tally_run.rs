@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_algo::gpu::relation::Relation;
-use graphlume_algo::gpu::tally::{Count, Counted, Paths, Step};
+use graphlume_algo::gpu::tally::{Count, Counted, Paths, PatternStep};
 use graphlume_algo::gpu::tally_sums::{Cells as NumberCells, Numbers};
 use graphlume_device::columns::{Cells, DType, Device, DeviceColumn, Mask};
 use graphlume_device::cuda::{Buf, Gpu, View};
@@ -84,7 +84,7 @@ fn led_to<'c>(
         let is_last = i + 1 == branch.steps.len();
         let to = if is_last { within } else { marks.of(step.to)? };
         let from = met.as_ref().map_or(first, |words| Paths::Marks(words.view()));
-        let taken = Step { relation, forward: step.forward, to, before: None };
+        let taken = PatternStep { relation, forward: step.forward, to, before: None };
         let counts = count.pull(&taken, from)?;
         met = Some(count.marks(counts.view())?);
     }
@@ -111,7 +111,7 @@ fn counted<'c>(
         cancel.check()?;
         let earlier = step.apart.then(|| paths(before.as_ref(), first));
         let (forward, to) = (step.forward, marks.of(step.to)?);
-        let taken = Step { relation, forward, to, before: earlier };
+        let taken = PatternStep { relation, forward, to, before: earlier };
         let from = paths(now.as_ref(), first);
         if i + 1 == job.steps.len() && job.wanted == TallyWanted::Total {
             return Ok(answer(count.total(&taken, from)?));
@@ -159,7 +159,7 @@ fn summed(
         Paths::Marks(marks) => Some(marks),
         Paths::One | Paths::Each(_) => reached.as_ref().map(Buf::view),
     };
-    let step = Step { relation, forward: !fold.step.forward, to, before: None };
+    let step = PatternStep { relation, forward: !fold.step.forward, to, before: None };
     let numbers = Numbers { cells, valid, least: fold.least };
     let Some(sums) = count.sums(&step, marks.of(fold.step.to)?, numbers, paths)? else {
         return Ok(None);

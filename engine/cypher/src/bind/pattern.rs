@@ -7,7 +7,7 @@ use graphlume_types::limits::CYPHER_PATTERN_STEPS_MAX;
 
 use super::ids::Given;
 use super::{Binder, Bound, Ty, intern};
-use crate::ast::{Expr, Kind, Match, Name, NodePattern, Part, PathKind, RelPattern};
+use crate::ast::{Expr, Kind, Match, Name, NodePattern, PathKind, PathPattern, RelPattern};
 use crate::error::placed;
 use crate::plan::{Ex, Op, OpId, Seek, Slot, Span};
 use graphlume_graph::Direction;
@@ -90,7 +90,7 @@ impl Binder<'_> {
     }
 
     /// A pattern as an expression: a truth value, or a shortest path.
-    pub(super) fn pattern_expr(&mut self, part: &Part, at: usize) -> Bound<(Ex, Ty)> {
+    pub(super) fn pattern_expr(&mut self, part: &PathPattern, at: usize) -> Bound<(Ex, Ty)> {
         if part.kind == PathKind::Plain && !self.predicate {
             return Err(self
                 .error(at, "a pattern cannot stand here as a value")
@@ -114,7 +114,7 @@ impl Binder<'_> {
 
     pub(super) fn pattern_comp(
         &mut self,
-        part: &Part,
+        part: &PathPattern,
         filter: Option<&Expr>,
         body: &Expr,
     ) -> Bound<Ex> {
@@ -140,7 +140,7 @@ impl Binder<'_> {
         Ok(Ex::Collect(Box::new(self.solve(Op::Argument, elements)), body))
     }
 
-    fn parts(&mut self, elements: &mut Elements, parts: &[Part], at: usize) -> Bound<()> {
+    fn parts(&mut self, elements: &mut Elements, parts: &[PathPattern], at: usize) -> Bound<()> {
         let steps: usize = parts.iter().map(|p| p.rels.len() + p.nodes.len()).sum();
         if steps > 2 * CYPHER_PATTERN_STEPS_MAX {
             let what = format!("the pattern has more than {CYPHER_PATTERN_STEPS_MAX} steps");
@@ -204,7 +204,7 @@ impl Binder<'_> {
     fn path(
         &mut self,
         elements: &mut Elements,
-        part: &Part,
+        part: &PathPattern,
         nodes: &[usize],
         rels: Vec<Slot>,
     ) -> Bound<()> {

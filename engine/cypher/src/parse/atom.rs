@@ -3,7 +3,7 @@
 use graphlume_expr::Scalar;
 
 use super::{Parsed, Parser};
-use crate::ast::{Clause, Expr, Kind, Match, Name, Part, Projected, Quantifier};
+use crate::ast::{Clause, Expr, Kind, Match, Name, PathPattern, Projected, Quantifier};
 use crate::lex::Tok;
 
 impl Parser<'_> {
@@ -109,7 +109,7 @@ impl Parser<'_> {
     }
 
     /// A pattern with a relationship, when there is one here.
-    fn pattern_here(&mut self) -> Parsed<Option<Part>> {
+    fn pattern_here(&mut self) -> Parsed<Option<PathPattern>> {
         let start = self.at;
         if self.no_pattern.contains(&start) {
             return Ok(None);

@@ -191,7 +191,7 @@ impl Parser<'_> {
 
 impl Parser<'_> {
     /// Reading clauses and the patterns of the CREATE clauses behind them; for set-ups of tests only.
-    pub(crate) fn creating(&mut self) -> Parsed<(Vec<Clause>, Vec<crate::ast::Part>)> {
+    pub(crate) fn creating(&mut self) -> Parsed<(Vec<Clause>, Vec<crate::ast::PathPattern>)> {
         let mut clauses = Vec::new();
         while *self.kind() != Tok::Eof && !self.is_word("CREATE") {
             clauses.push(self.clause()?);

@@ -4,7 +4,7 @@ use graphlume_expr::ErrorCode;
 use graphlume_types::limits::{CYPHER_HOPS_MAX, CYPHER_PATTERN_STEPS_MAX};
 
 use super::{Parsed, Parser};
-use crate::ast::{Expr, NodePattern, Part, PathKind, RelPattern};
+use crate::ast::{Expr, NodePattern, PathKind, PathPattern, RelPattern};
 use crate::error::placed;
 use crate::lex::Tok;
 use graphlume_graph::Direction;
@@ -14,7 +14,7 @@ type Props = (Vec<(String, Expr)>, bool);
 
 impl Parser<'_> {
     /// One connected pattern, with its name when one is allowed.
-    pub(crate) fn part(&mut self, named: bool) -> Parsed<Part> {
+    pub(crate) fn part(&mut self, named: bool) -> Parsed<PathPattern> {
         let mut name = None;
         if named && self.variable_ahead() && self.is_at(1, "=") {
             name = Some(self.variable()?);
@@ -44,7 +44,7 @@ impl Parser<'_> {
     }
 
     /// Nodes and relationships in turn; the whole may stand in parentheses.
-    fn element(&mut self) -> Parsed<Part> {
+    fn element(&mut self) -> Parsed<PathPattern> {
         if self.is("(") && self.is_at(1, "(") {
             return self.deeper(|p| {
                 p.next();
@@ -63,7 +63,7 @@ impl Parser<'_> {
             rels.push(self.rel()?);
             nodes.push(self.node()?);
         }
-        Ok(Part { name: None, kind: PathKind::Plain, nodes, rels })
+        Ok(PathPattern { name: None, kind: PathKind::Plain, nodes, rels })
     }
 
     fn node(&mut self) -> Parsed<NodePattern> {

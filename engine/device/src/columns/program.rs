@@ -68,7 +68,7 @@ const STEP_WORDS: usize = 8;
 
 /// A step: a test of a column or the combination of two results.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Step {
+pub(super) struct Instruction {
     pub op: Op,
     pub dtype: DType,
     /// Which of the program's columns.
@@ -89,7 +89,7 @@ pub(super) struct Step {
 /// Steps, lists, and the columns that they read. The result is in slot 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Program {
-    pub steps: Vec<Step>,
+    pub steps: Vec<Instruction>,
     pub lists: Vec<u32>,
     /// Places of the columns in the call.
     pub columns: Vec<usize>,
@@ -115,7 +115,7 @@ impl Program {
         };
         let Some((first, rest)) = parts.split_first() else {
             let flags = if op == Op::And { 0 } else { INVERT };
-            self.steps.push(Step { op: Op::All, flags, ..Step::new(to) });
+            self.steps.push(Instruction { op: Op::All, flags, ..Instruction::new(to) });
             return Some(());
         };
         self.emit(first, nullable, to, guard)?;
@@ -124,7 +124,7 @@ impl Program {
             let inner = if op == Op::And { Some(to as u8) } else { guard };
             self.emit(part, nullable, to + 1, inner)?;
             let (a, b) = (to as u8, to as u8 + 1);
-            self.steps.push(Step { op, a, b, ..Step::new(to) });
+            self.steps.push(Instruction { op, a, b, ..Instruction::new(to) });
         }
         Some(())
     }
@@ -146,7 +146,8 @@ impl Program {
         };
         let valid = if nullable[leaf.column] { VALID } else { 0 };
         let negate = if leaf.negate { NEGATE } else { 0 };
-        let mut step = Step { dtype: leaf.dtype, column: place as u8, ..Step::new(to) };
+        let mut step =
+            Instruction { dtype: leaf.dtype, column: place as u8, ..Instruction::new(to) };
         step.flags = valid | negate;
         match &leaf.test {
             Test::Range { low, high } => (step.op, step.low, step.high) = (Op::Range, *low, *high),
@@ -228,7 +229,7 @@ impl Program {
     }
 }
 
-impl Step {
+impl Instruction {
     const fn new(to: usize) -> Self {
         Self {
             op: Op::All,

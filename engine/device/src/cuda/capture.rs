@@ -10,7 +10,7 @@ use super::error::DeviceError;
 use super::memory::Memory;
 use super::module::Function;
 use super::order::Touch;
-use super::stream::{Step, Stream};
+use super::stream::{DriverCall, Stream};
 
 /// What [`Gpu::record`](Gpu::capture) recorded: kernels, copies and fills, in their order.
 ///
@@ -44,7 +44,7 @@ impl Replay {
     pub fn launch(&self) -> Result<(), DeviceError> {
         let touched: Vec<Touch<'_>> =
             self.memory.iter().map(|(memory, writes)| Touch { memory, writes: *writes }).collect();
-        self.stream.submit(Step::immediate("a replay"), &touched, |raw| {
+        self.stream.submit(DriverCall::immediate("a replay"), &touched, |raw| {
             // SAFETY: the graph lives as long as `self`, and the memory it uses too.
             unsafe { sys::cuGraphLaunch(self.graph, raw) }
         })?;

@@ -16,7 +16,7 @@ use super::memory::{Buf, View, ViewMut};
 use super::order::Touch;
 use super::probe::{self, GpuInfo};
 use super::staging;
-use super::stream::{Step, Stream};
+use super::stream::{DriverCall, Stream};
 
 /// Which device to open and how much of it to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -185,10 +185,14 @@ impl Gpu {
         if view.is_empty() {
             return self.stream.cx.health.check();
         }
-        self.stream.submit(Step::recordable("a fill"), &[Touch::writes(view.memory())], |raw| {
-            // SAFETY: the view's bytes live until the fill is done.
-            unsafe { sys::cuMemsetD8Async(view.ptr(), 0, view.len(), raw) }
-        })
+        self.stream.submit(
+            DriverCall::recordable("a fill"),
+            &[Touch::writes(view.memory())],
+            |raw| {
+                // SAFETY: the view's bytes live until the fill is done.
+                unsafe { sys::cuMemsetD8Async(view.ptr(), 0, view.len(), raw) }
+            },
+        )
     }
 
     /// Copies on the device, between views of the same length.
@@ -202,7 +206,7 @@ impl Gpu {
             return self.stream.cx.health.check();
         }
         let touched = [Touch::reads(from.memory()), Touch::writes(to.memory())];
-        self.stream.submit(Step::recordable("a copy"), &touched, |raw| {
+        self.stream.submit(DriverCall::recordable("a copy"), &touched, |raw| {
             // SAFETY: both views have this many bytes, which live until the copy is done.
             unsafe { sys::cuMemcpyDtoDAsync_v2(to.ptr(), from.ptr(), from.len(), raw) }
         })

@@ -9,7 +9,7 @@ use super::Gpu;
 use super::error::DeviceError;
 use super::memory::{View, ViewMut};
 use super::order::Touch;
-use super::stream::Step;
+use super::stream::DriverCall;
 
 /// Blocks that a covering grid holds at most, as a multiple of what the device runs at once: enough
 /// to even out blocks of different length, few enough that a thread of a grid-stride loop has work.
@@ -161,7 +161,7 @@ impl<'a, const N: usize> Launch<'a, N> {
         let mut touched: Vec<Touch<'_>> = Vec::with_capacity(N);
         touched.extend(self.touched.iter().flatten());
         let mut pointers = self.values.each_mut().map(|v| std::ptr::from_mut(v).cast::<c_void>());
-        let step = Step { name, recordable: true, function: Some(&function) };
+        let step = DriverCall { name, recordable: true, function: Some(&function) };
         let launched = stream.submit(step, &touched, |raw| {
             // SAFETY: the caller's promise; the driver copies the values before it returns. The
             // arrays live until the kernel is over, for `submit` orders their release behind it.

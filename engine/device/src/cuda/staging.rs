@@ -15,7 +15,7 @@ use super::error::DeviceError;
 use super::lock;
 use super::memory::{View, ViewMut};
 use super::order::Touch;
-use super::stream::{Step, Stream};
+use super::stream::{DriverCall, Stream};
 
 /// From here on a copy is staged; below, the driver's own path is as fast for an upload.
 const STAGED_BYTES_MIN: usize = 64 << 10;
@@ -166,11 +166,11 @@ impl Block {
     }
 
     /// Queues a copy between the block and the device, with the event behind it.
-    fn copy(&mut self, stream: &Stream, part: &Part<'_>, up: bool) -> Result<(), DeviceError> {
+    fn copy(&mut self, stream: &Stream, part: &CopyBlock<'_>, up: bool) -> Result<(), DeviceError> {
         let (bytes, event) = (self.bytes.cast::<c_void>(), self.event);
         let memory = part.view.memory();
         let touch = if up { Touch::writes(memory) } else { Touch::reads(memory) };
-        stream.submit(Step::immediate(part.step), &[touch], |raw| {
+        stream.submit(DriverCall::immediate(part.step), &[touch], |raw| {
             self.busy = true;
             // SAFETY: the block holds the part, which its owner made no longer; the view's memory lives
             // until the copy is done, and no thread touches the block before its event.
@@ -190,7 +190,7 @@ impl Block {
 }
 
 /// A part of a copy, at most a block long.
-struct Part<'a> {
+struct CopyBlock<'a> {
     step: &'static str,
     view: View<'a, u8>,
 }
@@ -223,7 +223,7 @@ impl Small<'_> {
     fn download(
         &mut self,
         stream: &Stream,
-        part: &Part<'_>,
+        part: &CopyBlock<'_>,
         host: &mut [u8],
     ) -> Result<(), DeviceError> {
         let Some(block) = &mut self.block else { return Ok(()) };
@@ -262,7 +262,7 @@ pub(crate) fn upload<T: Pod>(
     {
         return taken.upload(stream, view, host, STEP);
     }
-    stream.submit(Step::immediate(STEP), &[Touch::writes(view.memory())], |raw| {
+    stream.submit(DriverCall::immediate(STEP), &[Touch::writes(view.memory())], |raw| {
         // SAFETY: both sides have `host.len()` bytes. From memory that is not pinned the driver
         // copies to its own before it returns.
         unsafe { sys::cuMemcpyHtoDAsync_v2(view.ptr(), host.as_ptr().cast(), host.len(), raw) }
@@ -288,9 +288,9 @@ pub(crate) fn download<T: Pod>(
     if host.len() < STAGED_BYTES_MIN
         && let Some(mut small) = stream.cx.staging.take_small(&stream.cx)?
     {
-        return small.download(stream, &Part { step: STEP, view }, host);
+        return small.download(stream, &CopyBlock { step: STEP, view }, host);
     }
-    stream.submit(Step::immediate(STEP), &[Touch::reads(view.memory())], |raw| {
+    stream.submit(DriverCall::immediate(STEP), &[Touch::reads(view.memory())], |raw| {
         // SAFETY: both sides have `host.len()` bytes, and `host` stays borrowed until the wait
         // below.
         unsafe { sys::cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), view.ptr(), host.len(), raw) }
@@ -317,7 +317,7 @@ impl Taken<'_> {
             // SAFETY: the block holds `BLOCK_BYTES`, at least as many as the chunk, and is idle.
             unsafe { block.bytes.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
             let start = at * BLOCK_BYTES;
-            let part = Part { step, view: view.slice(start..start + bytes.len()) };
+            let part = CopyBlock { step, view: view.slice(start..start + bytes.len()) };
             block.copy(stream, &part, true)?;
         }
         Ok(())
@@ -335,7 +335,7 @@ impl Taken<'_> {
         let range = |at: usize, len: usize| at * BLOCK_BYTES..((at + 1) * BLOCK_BYTES).min(len);
         for at in 0..=parts {
             if at < parts {
-                let part = Part { step, view: view.slice(range(at, host.len())) };
+                let part = CopyBlock { step, view: view.slice(range(at, host.len())) };
                 let Some(block) = self.block(at) else { break };
                 block.idle(cx)?;
                 block.copy(stream, &part, false)?;

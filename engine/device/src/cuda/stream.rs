@@ -65,7 +65,7 @@ pub(crate) struct Freed {
 
 /// A call to the driver and what it is called in messages.
 #[derive(Clone, Copy)]
-pub(crate) struct Step<'a> {
+pub(crate) struct DriverCall<'a> {
     pub(crate) name: &'static str,
     /// Whether it may become part of a replay.
     pub(crate) recordable: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Step<'a> {
     pub(crate) function: Option<&'a Arc<Function>>,
 }
 
-impl Step<'_> {
+impl DriverCall<'_> {
     /// A call that can be recorded.
     pub(crate) const fn recordable(name: &'static str) -> Self {
         Self { name, recordable: true, function: None }
@@ -110,7 +110,7 @@ impl Stream {
     /// waits for the call.
     pub(crate) fn submit(
         &self,
-        step: Step<'_>,
+        step: DriverCall<'_>,
         touched: &[Touch<'_>],
         call: impl FnOnce(sys::CUstream) -> sys::CUresult,
     ) -> Result<(), DeviceError> {
@@ -174,7 +174,7 @@ impl Stream {
     fn note(
         &self,
         state: MutexGuard<'_, State>,
-        step: Step<'_>,
+        step: DriverCall<'_>,
         touched: &[Touch<'_>],
     ) -> Result<(), DeviceError> {
         for touch in touched.iter().filter(|t| t.writes && !self.is_foreign(t.memory)) {
@@ -207,7 +207,7 @@ impl Stream {
     }
 
     /// The stream's lock, if the step may be taken now.
-    fn turn(&self, step: Step<'_>) -> Result<MutexGuard<'_, State>, DeviceError> {
+    fn turn(&self, step: DriverCall<'_>) -> Result<MutexGuard<'_, State>, DeviceError> {
         let state = lock(&self.state);
         if let Some(recording) = &state.recording
             && (!step.recordable || recording.thread != std::thread::current().id())
@@ -220,7 +220,7 @@ impl Stream {
     fn run(
         &self,
         state: &mut State,
-        step: Step<'_>,
+        step: DriverCall<'_>,
         call: impl FnOnce(sys::CUstream) -> sys::CUresult,
     ) -> Result<(), DeviceError> {
         let last = state.last_kernel;
@@ -238,7 +238,7 @@ impl Stream {
     }
 
     /// Records `done` behind everything queued so far, and says how much that is.
-    fn mark(&self, step: Step<'_>) -> Result<u64, DeviceError> {
+    fn mark(&self, step: DriverCall<'_>) -> Result<u64, DeviceError> {
         let state = lock(&self.state);
         if state.recording.is_some() {
             return Err(DeviceError::Recording { step: step.name });
@@ -268,7 +268,7 @@ impl Stream {
     /// Waits until everything queued so far is done; its failure, if any, is answered.
     pub(crate) fn sync(&self, step: &'static str) -> Result<(), DeviceError> {
         self.cx.enter()?;
-        self.mark(Step::immediate(step))?;
+        self.mark(DriverCall::immediate(step))?;
         let waited = self.cx.poll_event(self.done.event, POLL);
         let last = lock(&self.state).last_kernel;
         self.cx.judge(step, last, waited)
@@ -293,7 +293,7 @@ impl Stream {
         patience: Duration,
     ) -> Result<(), DeviceError> {
         self.cx.enter()?;
-        self.mark(Step::immediate(step))?;
+        self.mark(DriverCall::immediate(step))?;
         let start = Instant::now();
         loop {
             // SAFETY: the event lives as long as `self`.
@@ -315,8 +315,8 @@ impl Stream {
         self.cx.enter()?;
         let mut pointer = 0;
         let pooled = self.cx.pool.is_some();
-        let mut state = self.turn(Step::immediate("an allocation"))?;
-        self.run(&mut state, Step::immediate("an allocation"), |raw| {
+        let mut state = self.turn(DriverCall::immediate("an allocation"))?;
+        self.run(&mut state, DriverCall::immediate("an allocation"), |raw| {
             // SAFETY: writes one address through a valid pointer.
             unsafe {
                 match pooled {
@@ -372,7 +372,7 @@ impl Stream {
     /// Starts a recording by the calling thread.
     pub(crate) fn begin_recording(&self) -> Result<(), DeviceError> {
         self.cx.enter()?;
-        let mut state = self.turn(Step::immediate("beginning a recording"))?;
+        let mut state = self.turn(DriverCall::immediate("beginning a recording"))?;
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream lives and records nothing.
         let begun = unsafe { sys::cuStreamBeginCapture_v2(self.raw, mode) };

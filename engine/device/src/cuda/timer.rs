@@ -6,7 +6,7 @@ use cudarc::driver::sys;
 
 use super::Gpu;
 use super::error::DeviceError;
-use super::stream::{Step, Stream};
+use super::stream::{DriverCall, Stream};
 
 /// Measures the work of a stream between two points, by the device's own clock.
 pub struct Timer {
@@ -35,7 +35,7 @@ impl Gpu {
 
 impl Timer {
     fn stamp(&self, event: sys::CUevent) -> Result<(), DeviceError> {
-        self.stream.submit(Step::immediate("a time stamp"), &[], |raw| {
+        self.stream.submit(DriverCall::immediate("a time stamp"), &[], |raw| {
             // SAFETY: both handles live as long as `self`.
             unsafe { sys::cuEventRecord(event, raw) }
         })

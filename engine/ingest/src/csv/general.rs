@@ -34,7 +34,7 @@ pub struct Syntax {
 
 /// What one line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum LineKind {
     /// There is no line.
     End,
     /// A blank line, or a comment.
@@ -127,19 +127,19 @@ impl<'a> General<'a> {
 
     /// Reads one line, which is more of them where quotes hide line ends; `out` gets the cells of a
     /// record. A line that is empty and yet a record has none.
-    pub fn step(&mut self, out: &mut Vec<Token>) -> Result<Step, Stop> {
+    pub fn step(&mut self, out: &mut Vec<Token>) -> Result<LineKind, Stop> {
         out.clear();
         let start = self.at;
-        let Some(first) = self.peek() else { return Ok(Step::End) };
+        let Some(first) = self.peek() else { return Ok(LineKind::End) };
         if self.at_comment() {
             self.skip_line();
-            return Ok(Step::Ignored);
+            return Ok(LineKind::Ignored);
         }
         let Syntax { skip_blank, separator, .. } = self.syntax;
         let blanks = separator == Separator::Blanks;
         if self.syntax.ends_line(first) {
             self.skip_line();
-            return Ok(if skip_blank { Step::Ignored } else { Step::Record(start) });
+            return Ok(if skip_blank { LineKind::Ignored } else { LineKind::Record(start) });
         }
         if blank(first) && (blanks || (skip_blank && self.syntax.separator(self.rest()) == 0)) {
             self.skip(|b| blank(b) && separator != Separator::Byte(b));
@@ -148,7 +148,7 @@ impl<'a> General<'a> {
             if empty || self.at_line_end() {
                 let ignored = skip_blank && !empty;
                 self.skip_line();
-                return Ok(if ignored { Step::Ignored } else { Step::Record(start) });
+                return Ok(if ignored { LineKind::Ignored } else { LineKind::Record(start) });
             }
             if !blanks {
                 self.at = start;
@@ -156,7 +156,7 @@ impl<'a> General<'a> {
         }
         let end = self.cells(out)?;
         check_len(out, start, end)?;
-        Ok(Step::Record(start))
+        Ok(LineKind::Record(start))
     }
 
     /// The cells up to the end of the line, which is consumed. Returns where the last cell ended.

@@ -5,7 +5,7 @@ use memchr::{memchr, memchr2, memmem};
 use regex::bytes::Regex;
 
 use super::cells::Cells;
-use super::general::Step;
+use super::general::LineKind;
 use super::token::{Stop, Token, check_len};
 use crate::IngestError;
 
@@ -129,9 +129,9 @@ impl<'a> Lines<'a> {
     }
 
     /// As [`super::general::General::step`].
-    pub fn step(&mut self, out: &mut Vec<Token>) -> Result<Step, Stop> {
+    pub fn step(&mut self, out: &mut Vec<Token>) -> Result<LineKind, Stop> {
         out.clear();
-        let Some((line_start, line_end)) = self.line() else { return Ok(Step::End) };
+        let Some((line_start, line_end)) = self.line() else { return Ok(LineKind::End) };
         let (start, end) = stripped(self.data, line_start, line_end);
         let line = &self.data[start..end];
         let Manner { comment, skip_blank, cells, .. } = self.manner;
@@ -152,12 +152,12 @@ impl<'a> Lines<'a> {
         let is_blank = |t: &Token| t.raw(self.data).trim_ascii().is_empty();
         if out.len() < 2 && out.first().is_none_or(is_blank) {
             if skip_blank {
-                return Ok(Step::Ignored);
+                return Ok(LineKind::Ignored);
             }
             out.clear();
         }
         check_len(out, start, end)?;
-        Ok(Step::Record(line_start))
+        Ok(LineKind::Record(line_start))
     }
 
     /// Passes over a line. False at the end.

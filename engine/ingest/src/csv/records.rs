@@ -3,7 +3,7 @@
 use graphlume_types::CancelToken;
 
 use super::dialect::Dialect;
-use super::general::{General, Step};
+use super::general::{General, LineKind};
 use super::lines::{Lines, Manner};
 use super::plan::Plan;
 use super::token::{Stop, Token};
@@ -36,7 +36,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn step(&mut self, out: &mut Vec<Token>) -> Result<Step, Stop> {
+    fn step(&mut self, out: &mut Vec<Token>) -> Result<LineKind, Stop> {
         match self {
             Self::General(r) => r.step(out),
             Self::Lines(r) => r.step(out),
@@ -54,9 +54,9 @@ impl<'a> Reader<'a> {
     pub fn record(&mut self, out: &mut Vec<Token>) -> Result<Option<usize>, Stop> {
         loop {
             match self.step(out)? {
-                Step::End => return Ok(None),
-                Step::Ignored => {}
-                Step::Record(at) => return Ok(Some(at)),
+                LineKind::End => return Ok(None),
+                LineKind::Ignored => {}
+                LineKind::Record(at) => return Ok(Some(at)),
             }
         }
     }
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
 
     /// Goes over one line, which may be one that is skipped: then it counts as ignored, and its range
     /// is handed to `skipped`.
-    fn step(&mut self, mut skipped: impl FnMut(usize, usize)) -> Result<Step, Halt> {
+    fn step(&mut self, mut skipped: impl FnMut(usize, usize)) -> Result<LineKind, Halt> {
         // Tokens have 32 bits for a place.
         const REBASE: usize = 1 << 30;
         if self.reader.position() > REBASE {
@@ -142,12 +142,12 @@ impl<'a> Walk<'a> {
         let step = if self.dialect.skip.has(self.line) {
             let some = self.reader.pass();
             skipped(start, self.position());
-            if some { Step::Ignored } else { Step::End }
+            if some { LineKind::Ignored } else { LineKind::End }
         } else {
             let stop = |stop: Stop| Halt::Stop(stop.shifted(self.base));
             self.reader.step(&mut self.cells).map_err(stop)?
         };
-        if step != Step::End {
+        if step != LineKind::End {
             self.line += 1;
         }
         Ok(step)
@@ -157,9 +157,9 @@ impl<'a> Walk<'a> {
     pub fn record(&mut self) -> Result<bool, Halt> {
         loop {
             match self.step(|_, _| {})? {
-                Step::End => return Ok(false),
-                Step::Ignored => {}
-                Step::Record(_) => return Ok(true),
+                LineKind::End => return Ok(false),
+                LineKind::Ignored => {}
+                LineKind::Record(_) => return Ok(true),
             }
         }
     }
@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
                 pieces.push(from..start);
                 from = end;
             }
-            if step == Step::End {
+            if step == LineKind::End {
                 break;
             }
         }
@@ -200,7 +200,7 @@ impl<'a> Walk<'a> {
                 starts.pop_front();
             }
             match self.step(|_, _| {}) {
-                Ok(Step::End) => return Ok(starts.front().copied().unwrap_or(0)),
+                Ok(LineKind::End) => return Ok(starts.front().copied().unwrap_or(0)),
                 // A cell that is never closed makes the last line.
                 Err(Halt::Stop(Stop::InQuotes { .. } | Stop::Escape { .. })) => {
                     let last = usize::from(starts.len() > count);

@@ -36,19 +36,19 @@ pub struct Facts {
 /// Bytes that are looked at for one thing before the next.
 const SURVEY_BYTES: usize = 16 << 10;
 
-struct Part {
+struct ScannedRange {
     range: Range<usize>,
     lines: usize,
     quotes: usize,
     cr: bool,
 }
 
-fn survey(body: &[u8], quote: Option<u8>, bytes: usize) -> Vec<Part> {
+fn survey(body: &[u8], quote: Option<u8>, bytes: usize) -> Vec<ScannedRange> {
     let count = body.len().div_ceil(bytes);
     let part = |i: usize| {
         let range = i * bytes..((i + 1) * bytes).min(body.len());
         let data = &body[range.clone()];
-        let mut part = Part { lines: 0, quotes: 0, cr: false, range };
+        let mut part = ScannedRange { lines: 0, quotes: 0, cr: false, range };
         // In pieces that stay in the nearest cache for the second and the third look.
         for near in data.chunks(SURVEY_BYTES) {
             part.lines += memchr_iter(b'\n', near).count();

@@ -17,7 +17,7 @@ use crate::drawing::Drawing;
 use crate::error::RasterError;
 use crate::marks::{Paint, Shape, Text, along};
 use crate::occupied::Rect;
-use crate::outlines::path::Step;
+use crate::outlines::path::Segment;
 use crate::outlines::text::{BASELINE, FILES, Face};
 use crate::settings::Settings;
 use crate::underlay::{Under, UnderWay};
@@ -307,21 +307,21 @@ impl Pen for Writer {
         let mut last = [0.0; 2];
         for step in &path.0 {
             match *step {
-                Step::Move(p) => {
+                Segment::Move(p) => {
                     self.content.move_to(p[0], p[1]);
                     last = p;
                 }
-                Step::Line(p) => {
+                Segment::Line(p) => {
                     self.content.line_to(p[0], p[1]);
                     last = p;
                 }
-                Step::Quad([m, p]) => {
+                Segment::Quad([m, p]) => {
                     let near = |p: [f32; 2]| [0, 1].map(|c| p[c] + (m[c] - p[c]) * 2.0 / 3.0);
                     let [a, b] = [near(last), near(p)];
                     self.content.cubic_to(a[0], a[1], b[0], b[1], p[0], p[1]);
                     last = p;
                 }
-                Step::Cubic([a, b, p]) => {
+                Segment::Cubic([a, b, p]) => {
                     self.content.cubic_to(a[0], a[1], b[0], b[1], p[0], p[1]);
                     last = p;
                 }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use ab_glyph::FontRef;
 use graphlume_scene::wire::Axis;
-use graphlume_scene::{IconLayer, Place, backdrop};
+use graphlume_scene::{Anchor, IconLayer, backdrop};
 
 use crate::canvas::strokes::Stroke;
 use crate::canvas::{Canvas, spots};
@@ -39,18 +39,18 @@ pub(crate) const BADGE_DISC_MIN: f32 = 7.0;
 pub(crate) const TEXT_MIN: f32 = 5.0;
 
 /// Where a badge lies, as shares of the radius, y down.
-pub(crate) fn side(place: Place) -> [f32; 2] {
+pub(crate) fn side(place: Anchor) -> [f32; 2] {
     const H: f32 = FRAC_1_SQRT_2;
     match place {
-        Place::Icon | Place::Cover => [0.0, 0.0],
-        Place::Top => [0.0, -1.0],
-        Place::TopRight => [H, -H],
-        Place::Right => [1.0, 0.0],
-        Place::BottomRight => [H, H],
-        Place::Bottom => [0.0, 1.0],
-        Place::BottomLeft => [-H, H],
-        Place::Left => [-1.0, 0.0],
-        Place::TopLeft => [-H, -H],
+        Anchor::Icon | Anchor::Cover => [0.0, 0.0],
+        Anchor::Top => [0.0, -1.0],
+        Anchor::TopRight => [H, -H],
+        Anchor::Right => [1.0, 0.0],
+        Anchor::BottomRight => [H, H],
+        Anchor::Bottom => [0.0, 1.0],
+        Anchor::BottomLeft => [-H, H],
+        Anchor::Left => [-1.0, 0.0],
+        Anchor::TopLeft => [-H, -H],
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn marks(canvas: &Canvas<'_>, strokes: &[Stroke], layers: &[IconLayer
     for axis in [Axis::Edge, Axis::Node] {
         let mut own: Vec<&IconLayer> = layers.iter().filter(|l| l.axis == axis).collect();
         // The cover lies below the icon, and badges above it.
-        own.sort_by_key(|l| if l.place == Place::Cover { -1 } else { l.place as i32 });
+        own.sort_by_key(|l| if l.place == Anchor::Cover { -1 } else { l.place as i32 });
         let number = |layer: &IconLayer, k: u32| layer.shown.get(k as usize).copied().unwrap_or(0);
         let has_icon = |k: u32| own.iter().any(|layer| number(layer, k) > 0);
         let spots = match axis {
@@ -144,7 +144,7 @@ fn item<'a>(
 
 /// A sign of the legend on a disc of a colour, or beside a line where it `is_edge`; `back` is what is behind the legend.
 pub(crate) struct Spot {
-    pub(crate) place: Place,
+    pub(crate) place: Anchor,
     pub(crate) is_edge: bool,
     pub(crate) at: [f32; 2],
     pub(crate) radius: f32,
@@ -181,8 +181,8 @@ fn ink_on(color: [f32; 3]) -> [f32; 4] {
 
 impl Look {
     /// A radius, no larger than the encoding lets a badge be.
-    fn bounded(&self, place: Place, r: f32) -> f32 {
-        self.radius_max.filter(|_| place != Place::Icon).map_or(r, |most| r.min(most))
+    fn bounded(&self, place: Anchor, r: f32) -> f32 {
+        self.radius_max.filter(|_| place != Anchor::Icon).map_or(r, |most| r.min(most))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::outlines::path::{Path, Step};
+use crate::outlines::path::{Path, Segment};
 
 const FILE: &str = include_str!("../../flags/flags.json");
 /// The side of the square in which flags are drawn.
@@ -32,10 +32,10 @@ fn color(rgb: u32) -> [f32; 3] {
 /// An outline of parts; none where a step has other numbers than one can have.
 fn path(parts: &[Vec<Vec<f32>>]) -> Option<Path> {
     let step = |(k, numbers): (usize, &Vec<f32>)| match (k, &numbers[..]) {
-        (0, &[x, y]) => Some(Step::Move([x, y])),
-        (1.., &[x, y]) => Some(Step::Line([x, y])),
-        (1.., &[a, b, x, y]) => Some(Step::Quad([[a, b], [x, y]])),
-        (1.., &[a, b, c, d, x, y]) => Some(Step::Cubic([[a, b], [c, d], [x, y]])),
+        (0, &[x, y]) => Some(Segment::Move([x, y])),
+        (1.., &[x, y]) => Some(Segment::Line([x, y])),
+        (1.., &[a, b, x, y]) => Some(Segment::Quad([[a, b], [x, y]])),
+        (1.., &[a, b, c, d, x, y]) => Some(Segment::Cubic([[a, b], [c, d], [x, y]])),
         _ => None,
     };
     parts.iter().flat_map(|part| part.iter().enumerate()).map(step).collect::<Option<_>>().map(Path)
@@ -68,8 +68,8 @@ mod tests {
     fn steps_are_told_by_their_numbers() {
         let part = vec![vec![1.0, 2.0], vec![3.0, 4.0], vec![5.0; 4], vec![6.0; 6]];
         let steps = path(std::slice::from_ref(&part)).unwrap().0;
-        assert_eq!(steps[..2], [Step::Move([1.0, 2.0]), Step::Line([3.0, 4.0])]);
-        assert_eq!(steps[2..], [Step::Quad([[5.0; 2]; 2]), Step::Cubic([[6.0; 2]; 3])]);
+        assert_eq!(steps[..2], [Segment::Move([1.0, 2.0]), Segment::Line([3.0, 4.0])]);
+        assert_eq!(steps[2..], [Segment::Quad([[5.0; 2]; 2]), Segment::Cubic([[6.0; 2]; 3])]);
         assert!(
             path(&[vec![vec![1.0; 6]]]).is_none()
                 && path(&[[part, vec![vec![]]].concat()]).is_none()

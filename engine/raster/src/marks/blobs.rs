@@ -2,7 +2,7 @@
 
 use super::shape::{Paint, Shape};
 use crate::band::{Band, Mode};
-use crate::outlines::path::{Path, Step};
+use crate::outlines::path::{Path, Segment};
 
 /// A disc or a line; opacities are 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,7 +81,8 @@ impl Blob {
             }
             Self::Line { ends, colors, opacity, width } => {
                 let [a, b, c, d] = quad(ends, width / 2.0);
-                let path = vec![Step::Move(a), Step::Line(b), Step::Line(c), Step::Line(d)];
+                let path =
+                    vec![Segment::Move(a), Segment::Line(b), Segment::Line(c), Segment::Line(d)];
                 vec![shape(Path(path), mixed(colors[0], colors[1], 0.5), opacity)]
             }
         }

@@ -10,7 +10,7 @@ pub(crate) const QUARTER: f32 = 0.552_285;
 
 /// A part of an outline.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum Segment {
     /// Begins a closed part.
     Move([f32; 2]),
     Line([f32; 2]),
@@ -22,7 +22,7 @@ pub(crate) enum Step {
 
 /// Closed outlines that are filled where they turn round (parts that turn the other way round are holes).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Path(pub(crate) Vec<Step>);
+pub(crate) struct Path(pub(crate) Vec<Segment>);
 
 impl Path {
     /// An ellipse; the other way round for a hole.
@@ -31,11 +31,11 @@ impl Path {
         let at = |u: f32, v: f32| [x + rx * u, y + ry * v * s];
         let k = QUARTER;
         Self(vec![
-            Step::Move(at(1.0, 0.0)),
-            Step::Cubic([at(1.0, k), at(k, 1.0), at(0.0, 1.0)]),
-            Step::Cubic([at(-k, 1.0), at(-1.0, k), at(-1.0, 0.0)]),
-            Step::Cubic([at(-1.0, -k), at(-k, -1.0), at(0.0, -1.0)]),
-            Step::Cubic([at(k, -1.0), at(1.0, -k), at(1.0, 0.0)]),
+            Segment::Move(at(1.0, 0.0)),
+            Segment::Cubic([at(1.0, k), at(k, 1.0), at(0.0, 1.0)]),
+            Segment::Cubic([at(-k, 1.0), at(-1.0, k), at(-1.0, 0.0)]),
+            Segment::Cubic([at(-1.0, -k), at(-k, -1.0), at(0.0, -1.0)]),
+            Segment::Cubic([at(k, -1.0), at(1.0, -k), at(1.0, 0.0)]),
         ])
     }
 
@@ -48,9 +48,9 @@ impl Path {
         };
         let outer = (0..=steps).map(|k| on(k, radius + width / 2.0));
         let inner = (0..=steps).rev().map(|k| on(k, radius - width / 2.0));
-        let mut steps: Vec<Step> = outer.chain(inner).map(Step::Line).collect();
+        let mut steps: Vec<Segment> = outer.chain(inner).map(Segment::Line).collect();
         if let Some(first) = steps.first_mut() {
-            *first = Step::Move(on(0, radius + width / 2.0));
+            *first = Segment::Move(on(0, radius + width / 2.0));
         }
         Self(steps)
     }
@@ -72,12 +72,12 @@ impl Path {
         let at = |p: ab_glyph::Point| [p.x / em, -p.y / em];
         for curve in font.outline(glyph)?.curves {
             let (start, step) = match curve {
-                OutlineCurve::Line(a, b) => (at(a), Step::Line(at(b))),
-                OutlineCurve::Quad(a, m, b) => (at(a), Step::Quad([at(m), at(b)])),
-                OutlineCurve::Cubic(a, m, n, b) => (at(a), Step::Cubic([at(m), at(n), at(b)])),
+                OutlineCurve::Line(a, b) => (at(a), Segment::Line(at(b))),
+                OutlineCurve::Quad(a, m, b) => (at(a), Segment::Quad([at(m), at(b)])),
+                OutlineCurve::Cubic(a, m, n, b) => (at(a), Segment::Cubic([at(m), at(n), at(b)])),
             };
             if last != Some(start) {
-                path.0.push(Step::Move(start));
+                path.0.push(Segment::Move(start));
             }
             last = Some(step.end());
             path.0.push(step);
@@ -86,11 +86,11 @@ impl Path {
     }
 
     pub(crate) fn map(&self, at: impl Fn([f32; 2]) -> [f32; 2]) -> Self {
-        let step = |step: &Step| match *step {
-            Step::Move(p) => Step::Move(at(p)),
-            Step::Line(p) => Step::Line(at(p)),
-            Step::Quad(all) => Step::Quad(all.map(&at)),
-            Step::Cubic(all) => Step::Cubic(all.map(&at)),
+        let step = |step: &Segment| match *step {
+            Segment::Move(p) => Segment::Move(at(p)),
+            Segment::Line(p) => Segment::Line(at(p)),
+            Segment::Quad(all) => Segment::Quad(all.map(&at)),
+            Segment::Cubic(all) => Segment::Cubic(all.map(&at)),
         };
         Self(self.0.iter().map(step).collect())
     }
@@ -98,9 +98,9 @@ impl Path {
     /// Left, top, right and bottom of its points; `None` without any.
     pub(crate) fn bounds(&self) -> Option<[f32; 4]> {
         let points = self.0.iter().flat_map(|step| match step {
-            Step::Move(p) | Step::Line(p) => vec![*p],
-            Step::Quad(all) => all.to_vec(),
-            Step::Cubic(all) => all.to_vec(),
+            Segment::Move(p) | Segment::Line(p) => vec![*p],
+            Segment::Quad(all) => all.to_vec(),
+            Segment::Cubic(all) => all.to_vec(),
         });
         points.fold(None, |found: Option<[f32; 4]>, [x, y]| {
             let [l, t, r, b] = found.unwrap_or([x, y, x, y]);
@@ -113,10 +113,10 @@ impl Path {
         let mut out = String::new();
         for (k, step) in self.0.iter().enumerate() {
             let (word, points) = match step {
-                Step::Move(p) => (if k == 0 { "M" } else { "ZM" }, &[*p][..]),
-                Step::Line(p) => ("L", &[*p][..]),
-                Step::Quad(all) => ("Q", &all[..]),
-                Step::Cubic(all) => ("C", &all[..]),
+                Segment::Move(p) => (if k == 0 { "M" } else { "ZM" }, &[*p][..]),
+                Segment::Line(p) => ("L", &[*p][..]),
+                Segment::Quad(all) => ("Q", &all[..]),
+                Segment::Cubic(all) => ("C", &all[..]),
             };
             out.push_str(word);
             let points: Vec<String> =
@@ -143,13 +143,13 @@ impl Path {
         let (mut begin, mut last): (Point, Point) = (point(0.0, 0.0), point(0.0, 0.0));
         for step in &self.0 {
             match *step {
-                Step::Move(p) => {
+                Segment::Move(p) => {
                     raster.draw_line(last, begin);
                     begin = local(p);
                 }
-                Step::Line(p) => raster.draw_line(last, local(p)),
-                Step::Quad([m, p]) => raster.draw_quad(last, local(m), local(p)),
-                Step::Cubic([m, n, p]) => raster.draw_cubic(last, local(m), local(n), local(p)),
+                Segment::Line(p) => raster.draw_line(last, local(p)),
+                Segment::Quad([m, p]) => raster.draw_quad(last, local(m), local(p)),
+                Segment::Cubic([m, n, p]) => raster.draw_cubic(last, local(m), local(n), local(p)),
             }
             last = local(step.end());
         }
@@ -164,7 +164,7 @@ impl Path {
     }
 }
 
-impl Step {
+impl Segment {
     fn end(self) -> [f32; 2] {
         match self {
             Self::Move(p) | Self::Line(p) => p,

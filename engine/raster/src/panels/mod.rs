@@ -3,7 +3,7 @@
 mod inks;
 mod rows;
 
-use graphlume_scene::Place;
+use graphlume_scene::Anchor;
 
 use crate::icons::look::Look;
 use crate::marks::{Halo, Mark, Text};
@@ -226,7 +226,7 @@ fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Ve
         lines.push(Line::Ends(cut(low), cut(high)));
     }
     let shown = key.entries.len().min(ENTRIES_MAX).min(room);
-    let looks: Vec<(Place, Look)> =
+    let looks: Vec<(Anchor, Look)> =
         key.signs.iter().map(|(place, look)| (*place, Look::read(look))).collect();
     let is_plain = key.entries.iter().all(Row::is_plain);
     let has_lines = key.entries.iter().any(|row| row.color.is_some() || row.width.is_some());

@@ -1,7 +1,7 @@
 //! What stands before the names of a legend's rows (`shell/web/src/bound/legend-sign.tsx`): swatches, discs and lines of
 //! their sizes, and the icons and badges of encodings.
 
-use graphlume_scene::Place;
+use graphlume_scene::Anchor;
 
 use super::inks::{Inks, SWATCH};
 use crate::icons::Spot;
@@ -26,8 +26,8 @@ const FITTING: usize = 3;
 const TEXT: f32 = 8.8;
 
 /// Whether a sign stands at the side of a disc.
-pub(crate) fn is_badge(place: Place) -> bool {
-    !matches!(place, Place::Icon | Place::Cover)
+pub(crate) fn is_badge(place: Anchor) -> bool {
+    !matches!(place, Anchor::Icon | Anchor::Cover)
 }
 
 /// What stands before the name of one row.
@@ -42,7 +42,7 @@ pub(crate) struct Sign {
     pub(crate) has_badges: bool,
     /// Whether the key has icons of edges and lines, which would hide each other.
     pub(crate) is_beside: bool,
-    pub(crate) signs: Vec<(Place, Look, Entry)>,
+    pub(crate) signs: Vec<(Anchor, Look, Entry)>,
 }
 
 impl Sign {
@@ -234,7 +234,7 @@ mod tests {
     fn icons_and_badges_stand_before_the_names() {
         let list = json!({"list": [{"glyph": "\u{f0c8}", "color": "#ff0000"}]});
         let badge = json!({"list": [{"bg": "#0000ff"}]});
-        let signs = vec![(Place::Icon, list.clone()), (Place::TopRight, badge)];
+        let signs = vec![(Anchor::Icon, list.clone()), (Anchor::TopRight, badge)];
         let signed = Row { signs: vec![1, 1], ..row(Some(GREEN)) };
         let picture = drawn(Key { signs, ..key(vec![signed, row(Some(GREEN))]) });
         let glyph = places(&picture, RED);
@@ -253,7 +253,7 @@ mod tests {
         assert!(green.len() > 120, "{}", green.len());
         // Without a colour a glyph stands by itself, in an ink of the panel.
         let alone = Row { signs: vec![1], ..row(None) };
-        let picture = drawn(Key { signs: vec![(Place::Icon, list)], ..key(vec![alone]) });
+        let picture = drawn(Key { signs: vec![(Anchor::Icon, list)], ..key(vec![alone]) });
         assert!(places(&picture, RED).len() > 30 && places(&picture, GREEN).is_empty());
     }
 
@@ -263,7 +263,7 @@ mod tests {
         let of = |at| {
             let signed = Row { signs: vec![at], ..row(None) };
             let picture =
-                drawn(Key { signs: vec![(Place::Icon, texts.clone())], ..key(vec![signed]) });
+                drawn(Key { signs: vec![(Anchor::Icon, texts.clone())], ..key(vec![signed]) });
             // Letters are too thin to have any pixel of the plain colour.
             let reddish = |i: &usize| picture[*i][0] > picture[*i][1].saturating_add(40);
             (0..picture.len()).filter(reddish).map(|i| [i % WIDE, i / WIDE]).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! The legend of a picture: what its colours, sizes and icons mean.
 
-use graphlume_scene::Place;
+use graphlume_scene::Anchor;
 use serde_json::Value;
 
 /// What the colours mean.
@@ -40,7 +40,7 @@ pub struct Key {
     /// Icons and badges of the rows by their places, as layers of the picture have them ([`IconLayer::look`]).
     ///
     /// [`IconLayer::look`]: graphlume_scene::IconLayer::look
-    pub signs: Vec<(Place, Value)>,
+    pub signs: Vec<(Anchor, Value)>,
     /// Texts below the rows.
     pub lines: Vec<String>,
 }

@@ -84,7 +84,7 @@ fn icons_are_as_faint_as_their_discs() {
     let square = Square::new();
     let look = serde_json::json!({"list": [{"bg": "#ffffff"}]});
     let axis = graphlume_scene::wire::Axis::Node;
-    let layer = IconLayer { axis, place: graphlume_scene::Place::Icon, shown: vec![1; 4], look };
+    let layer = IconLayer { axis, place: graphlume_scene::Anchor::Icon, shown: vec![1; 4], look };
     let nodes = Bits::new(4, &[0]);
     let icons = std::slice::from_ref(&layer);
     let with = |selected| drawn(&Drawing { selected, icons, ..square.drawing() }, &settings());

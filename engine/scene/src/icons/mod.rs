@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::bind::{Cx, Source, value_text};
 use crate::elements::{Axis, Side};
 use crate::encodings::SHAPES;
-use crate::layer::{IconLayer, Place};
+use crate::layer::{Anchor, IconLayer};
 use crate::mapping::{Mapping, NONE};
 use crate::notices::{ENCODING_IGNORED, NOT_SHOWN};
 use look::Refused;
@@ -33,14 +33,14 @@ struct Channel {
 pub(crate) fn layers(cx: &mut Cx<'_>) -> Vec<IconLayer> {
     let mut found = Vec::new();
     for side in [Side::Node, Side::Edge] {
-        for (place, kind) in Place::ALL {
+        for (place, kind) in Anchor::ALL {
             found.extend(layer(cx, side, place, kind));
         }
     }
     found
 }
 
-fn layer(cx: &mut Cx<'_>, side: Side, place: Place, kind: &str) -> Option<IconLayer> {
+fn layer(cx: &mut Cx<'_>, side: Side, place: Anchor, kind: &str) -> Option<IconLayer> {
     let spec = cx.spec(side);
     for encoding in spec.complex(kind) {
         let Some(name) = encoding.get("attribute").and_then(Value::as_str) else {
@@ -59,7 +59,7 @@ fn layer(cx: &mut Cx<'_>, side: Side, place: Place, kind: &str) -> Option<IconLa
             }
         }
     }
-    if place != Place::Icon {
+    if place != Anchor::Icon {
         return None;
     }
     let name = spec.binding(if side == Side::Node { "node_icon" } else { "edge_icon" })?;
@@ -71,7 +71,7 @@ fn layer(cx: &mut Cx<'_>, side: Side, place: Place, kind: &str) -> Option<IconLa
 pub(crate) fn encoded(
     cx: &mut Cx<'_>,
     side: Side,
-    place: Place,
+    place: Anchor,
     encoding: &Map<String, Value>,
     source: &Source<'_>,
 ) -> Result<IconLayer, &'static str> {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::{Bounds, Header, Kind, Stamp, frame};
-use crate::layer::{IconLayer, Place};
+use crate::layer::{Anchor, IconLayer};
 
 /// Bytes before the indices: the axis, the place, two of padding, the bytes of the list at the end, and padding.
 pub(super) const ICONS_PREFIX_BYTES: usize = 16;
@@ -27,6 +27,6 @@ pub fn encode_icons(stamp: Stamp, layer: &IconLayer, shown: &[u16]) -> Bytes {
 }
 
 /// The place of a byte, and a list as it was.
-pub(super) fn read_list(place: u8, list: &[u8]) -> Option<(Place, Value)> {
-    Some((Place::of_byte(place)?, serde_json::from_slice(list).ok()?))
+pub(super) fn read_list(place: u8, list: &[u8]) -> Option<(Anchor, Value)> {
+    Some((Anchor::of_byte(place)?, serde_json::from_slice(list).ok()?))
 }

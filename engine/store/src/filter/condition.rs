@@ -16,12 +16,12 @@ use graphlume_graph::canon::{Canon, Column};
 use super::{ColumnTest, Predicate, Range, RowFilter};
 
 /// Gives the place of a column among those of a job; `None` where a device cannot keep it.
-pub type Place<'p> = dyn FnMut(&Arc<Column>) -> Option<usize> + 'p;
+pub type PlaceColumn<'p> = dyn FnMut(&Arc<Column>) -> Option<usize> + 'p;
 
 impl RowFilter {
     /// The filter as a condition on columns whose places `place` gives; `None` where a test has no such form: one that was
     /// answered row by row, and those of columns that no device keeps.
-    pub fn condition(&self, place: &mut Place<'_>) -> Option<JobTest> {
+    pub fn condition(&self, place: &mut PlaceColumn<'_>) -> Option<JobTest> {
         if self.never {
             return Some(JobTest::Always(false));
         }
@@ -31,7 +31,7 @@ impl RowFilter {
 }
 
 impl ColumnTest {
-    fn condition(&self, place: &mut Place<'_>) -> Option<JobTest> {
+    fn condition(&self, place: &mut PlaceColumn<'_>) -> Option<JobTest> {
         Some(match self {
             Self::Cells { column, predicate, truth } => {
                 let at = place(column)?;

@@ -13,7 +13,7 @@ mod row_filter;
 
 pub use codes::{SMALL_NULL, kept_small, small, small_set};
 pub use column_test::ColumnPlace;
-pub use condition::Place;
+pub use condition::PlaceColumn;
 pub use histogram::{Buckets, Sure, buckets};
 pub use members::Members;
 pub use pattern::{NO_LOOK_AROUND, Pattern, PatternError, within_budget};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use graphlume_service::{AnswerStream, Part, Principal, QueryBody, QueryReply};
+use graphlume_service::{AnswerStream, ElementKind, Principal, QueryBody, QueryReply};
 use graphlume_types::{Code, Notice};
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -141,14 +141,14 @@ pub(crate) const ROUTES: &[Route] = &[
     ),
     Route::post(
         "/api/v2/upload/datasets/{dataset_id}/nodes/{format}",
-        Handler::Bearer(|shell, req, who| Box::pin(direct(shell, req, who, Part::Nodes))),
+        Handler::Bearer(|shell, req, who| Box::pin(direct(shell, req, who, ElementKind::Nodes))),
         RequestBody::Raw,
         UPLOADED,
         "Uploads the node table of a dataset; parse options are query parameters.",
     ),
     Route::post(
         "/api/v2/upload/datasets/{dataset_id}/edges/{format}",
-        Handler::Bearer(|shell, req, who| Box::pin(direct(shell, req, who, Part::Edges))),
+        Handler::Bearer(|shell, req, who| Box::pin(direct(shell, req, who, ElementKind::Edges))),
         RequestBody::Raw,
         UPLOADED,
         "Uploads the edge table of a dataset; parse options are query parameters.",
@@ -281,7 +281,7 @@ pub(crate) async fn direct(
     shell: Arc<Shell>,
     mut req: Req,
     who: Principal,
-    part: Part,
+    part: ElementKind,
 ) -> Result<Reply, ApiError> {
     let id = req.param("dataset_id").to_owned();
     let format = req.param("format").to_owned();

@@ -230,7 +230,7 @@ async fn find(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiE
 
 /// A step in a body.
 #[derive(Deserialize)]
-struct Step {
+struct StepBody {
     label: String,
     #[serde(default)]
     join: Option<String>,
@@ -241,7 +241,7 @@ async fn step(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiE
     let grant = grant(&shell, &req, &who).await?;
     let viewer = query::last(&req.pairs(), "viewer").unwrap_or_default().to_owned();
     let body = req.json().await?;
-    let Step { label, join, changes } = serde_json::from_slice(&body).map_err(|e| {
+    let StepBody { label, join, changes } = serde_json::from_slice(&body).map_err(|e| {
         ApiError::invalid("invalid-argument", format!("the body is no step: {e}")).at("body")
     })?;
     let asked = StepRequest::Do { label, join, changes };

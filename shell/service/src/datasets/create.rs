@@ -10,7 +10,7 @@ use graphlume_types::{DatasetId, FileId, Notice, note};
 use serde_json::{Map, Value};
 
 use super::compute;
-use super::encodings::{Part, bound, check_columns, normalize};
+use super::encodings::{ElementKind, bound, check_columns, normalize};
 use super::transform::Transforms;
 use super::{Datasets, News, has_edges, members, pictures, preview, tell_engine};
 use crate::data::{DataStore, blocking};
@@ -87,7 +87,8 @@ impl Datasets {
         refuse_scoped(who)?;
         let mut rec = self.record(who, map, &mut notices)?;
         rec.privacy = privacy;
-        let (edges, nodes) = (cited_files(map, Part::Edges)?, cited_files(map, Part::Nodes)?);
+        let (edges, nodes) =
+            (cited_files(map, ElementKind::Edges)?, cited_files(map, ElementKind::Nodes)?);
         let (by, any_file) = (who.clone(), self.ctx.allow_foreign_file_ids);
         let pinned = self.ctx.blocking(move |data| {
             let edges = Self::pin_files(data, &by, edges, any_file)?;
@@ -151,8 +152,8 @@ impl Datasets {
             .ok_or_else(|| missing("metadata", "an object, which may be empty"))?;
         refuse_transforms(map)?;
         let edge_hypergraph_transform = Transforms::of_create(map)?;
-        let node_encodings = normalize(map, Part::Nodes, notices)?;
-        let edge_encodings = normalize(map, Part::Edges, notices)?;
+        let node_encodings = normalize(map, ElementKind::Nodes, notices)?;
+        let edge_encodings = normalize(map, ElementKind::Edges, notices)?;
         require_ends(map, &edge_encodings, edge_hypergraph_transform.is_empty())?;
         let org = orgs::for_create(&self.ctx.data.store, who, body::text(map, "org_name")?)?;
         let of_agent = |field: &str, in_metadata: &str| -> Result<Option<String>, ServiceError> {
@@ -246,7 +247,7 @@ fn require_ends(
 /// The files that a body cites for one side of the graph, and where it does.
 fn cited_files(
     map: &Map<String, Value>,
-    part: Part,
+    part: ElementKind,
 ) -> Result<Vec<(FileRef, String)>, ServiceError> {
     let field = part.files_field();
     let entries = body::list(map, field)?.unwrap_or_default();
@@ -321,7 +322,7 @@ fn pin(file: &FileRec, file_ref: FileRef, at: &str) -> Result<TableRec, ServiceE
 
 /// Bindings against the tables that are there already.
 fn check(rec: &DatasetRec, notices: &mut Vec<Notice>) -> Result<(), ServiceError> {
-    check_alike(Part::Nodes, &rec.node_tables)?;
+    check_alike(ElementKind::Nodes, &rec.node_tables)?;
     if let Some(nodes) = rec.node_tables.first() {
         check_nodes(rec, &nodes.schema, notices)?;
     }
@@ -330,7 +331,7 @@ fn check(rec: &DatasetRec, notices: &mut Vec<Notice>) -> Result<(), ServiceError
     }
     let tables: Vec<&TableSchema> = rec.edge_tables.iter().map(|t| &t.schema).collect();
     if Transforms::of(rec)?.is_none() {
-        check_alike(Part::Edges, &rec.edge_tables)?;
+        check_alike(ElementKind::Edges, &rec.edge_tables)?;
     }
     check_edges(rec, &tables, rec.node_tables.is_empty(), notices)
 }
@@ -347,17 +348,17 @@ pub(super) fn check_edges(
 ) -> Result<(), ServiceError> {
     let Some(transforms) = Transforms::of(rec)? else {
         let Some(first) = tables.first() else { return Ok(()) };
-        let first = with_results(rec, first, Part::Edges);
-        return check_columns(&rec.edge_encodings, Part::Edges, &first, notices);
+        let first = with_results(rec, first, ElementKind::Edges);
+        return check_columns(&rec.edge_encodings, ElementKind::Edges, &first, notices);
     };
     let made = transforms.shapes(tables, notices)?;
-    let edges = with_results(rec, &made.edges, Part::Edges);
-    check_columns(&rec.edge_encodings, Part::Edges, &edges, notices)?;
+    let edges = with_results(rec, &made.edges, ElementKind::Edges);
+    check_columns(&rec.edge_encodings, ElementKind::Edges, &edges, notices)?;
     if makes_nodes { check_nodes(rec, &made.nodes, notices) } else { Ok(()) }
 }
 
 /// A table with the columns that algorithms add to it or replace in it.
-fn with_results(rec: &DatasetRec, schema: &TableSchema, part: Part) -> TableSchema {
+fn with_results(rec: &DatasetRec, schema: &TableSchema, part: ElementKind) -> TableSchema {
     TableSchema { dtypes: preview::with_results(rec, &schema.dtypes, part), ..schema.clone() }
 }
 
@@ -370,12 +371,12 @@ pub(super) fn check_nodes(
     schema: &TableSchema,
     notices: &mut Vec<Notice>,
 ) -> Result<(), ServiceError> {
-    let with_results = with_results(rec, schema, Part::Nodes);
-    check_columns(&rec.node_encodings, Part::Nodes, &with_results, notices)
+    let with_results = with_results(rec, schema, ElementKind::Nodes);
+    check_columns(&rec.node_encodings, ElementKind::Nodes, &with_results, notices)
 }
 
 /// Several files of one side must look alike.
-fn check_alike(part: Part, tables: &[TableRec]) -> Result<(), ServiceError> {
+fn check_alike(part: ElementKind, tables: &[TableRec]) -> Result<(), ServiceError> {
     let Some((first, rest)) = tables.split_first() else { return Ok(()) };
     for (i, other) in rest.iter().enumerate() {
         let (have, want) = (&other.schema.dtypes, &first.schema.dtypes);

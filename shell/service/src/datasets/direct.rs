@@ -12,7 +12,7 @@ use graphlume_types::{DatasetId, Notice, note};
 use serde_json::Value;
 
 use super::create::{check_edges, check_nodes, with_notices};
-use super::encodings::{Part, bound};
+use super::encodings::{ElementKind, bound};
 use super::{Datasets, News, commit, has_edges, no_dataset, preview, tell_engine};
 use crate::claims::Claim;
 use crate::data::{DataStore, blocking};
@@ -29,7 +29,7 @@ pub struct PartUpload {
     engine: EngineHandle,
     stream: UploadStream,
     dataset: DatasetId,
-    part: Part,
+    part: ElementKind,
     spec: ParseSpec,
     claim: Claim,
 }
@@ -45,7 +45,7 @@ impl Datasets {
         &self,
         who: &Principal,
         id: &str,
-        part: Part,
+        part: ElementKind,
         format: &str,
         query: Vec<(String, String)>,
         declared_len: Option<u64>,
@@ -137,7 +137,7 @@ impl PartUpload {
 fn attach(
     data: &DataStore,
     dataset: DatasetId,
-    part: Part,
+    part: ElementKind,
     table: TableRec,
     parsed: Vec<Notice>,
     mut room: Option<Room>,
@@ -149,14 +149,14 @@ fn attach(
         let mut notices = parsed.clone();
         let had_edges = has_edges(&rec);
         match part {
-            Part::Edges => {
+            ElementKind::Edges => {
                 let makes_nodes = rec.direct_nodes.is_none() && rec.node_tables.is_empty();
                 check_edges(&rec, &[&table.schema], makes_nodes, &mut notices)?;
                 let is_made = !rec.edge_hypergraph_transform.is_empty();
                 rec.edge_count = (!is_made).then_some(table.schema.num_rows);
                 rec.direct_edges = Some(table.clone());
             }
-            Part::Nodes => {
+            ElementKind::Nodes => {
                 check_nodes(&rec, &table.schema, &mut notices)?;
                 rec.direct_nodes = Some(table.clone());
             }
@@ -175,18 +175,18 @@ fn attach(
     }
 }
 
-fn readiness(rec: &DatasetRec, part: Part, had_edges: bool) -> News {
+fn readiness(rec: &DatasetRec, part: ElementKind, had_edges: bool) -> News {
     if !has_edges(rec) {
         return News::NotYet;
     }
     // Nodes alone are a picture, which may be what was asked for.
     let had_nodes = rec.direct_nodes.is_some() || !rec.node_tables.is_empty();
-    if had_edges || (part == Part::Edges && had_nodes) {
+    if had_edges || (part == ElementKind::Edges && had_nodes) {
         return News::Again;
     }
     // Clients send the edges first. With a bound node id the node table probably follows at once, and
     // a load now would be for nothing; without one, nothing follows. A transform makes its nodes.
-    let nodes_follow = part == Part::Edges
+    let nodes_follow = part == ElementKind::Edges
         && rec.edge_hypergraph_transform.is_empty()
         && bound(&rec.node_encodings, "node").is_some()
         && rec.direct_nodes.is_none()

@@ -41,14 +41,14 @@ const EDGE_BINDINGS: &[&str] = &[
 
 /// Which side of the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ElementKind {
     /// The node table.
     Nodes,
     /// The edge table.
     Edges,
 }
 
-impl Part {
+impl ElementKind {
     /// The create field with this side's encodings.
     pub(crate) const fn encodings_field(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl Part {
     }
 }
 
-impl std::fmt::Display for Part {
+impl std::fmt::Display for ElementKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Nodes => "nodes",
@@ -96,7 +96,7 @@ impl std::fmt::Display for Part {
 /// unusable complex entries are dropped with a warning.
 pub(crate) fn normalize(
     create: &Map<String, Value>,
-    part: Part,
+    part: ElementKind,
     notices: &mut Vec<Notice>,
 ) -> Result<Value, ServiceError> {
     let field = part.encodings_field();
@@ -144,7 +144,7 @@ pub(crate) fn normalize(
 /// `complex` as an object; null, `[]` and `{}` are nothing.
 fn complex(
     given: Option<&Value>,
-    part: Part,
+    part: ElementKind,
     notices: &mut Vec<Notice>,
 ) -> Result<Option<Value>, ServiceError> {
     let at = format!("{}.complex", part.encodings_field());
@@ -177,7 +177,7 @@ fn complex(
 }
 
 /// `{graphType: "point", encodingType: "color"}` is the entry `pointColorEncoding`.
-fn complex_key(entry: &Value, part: Part) -> Option<String> {
+fn complex_key(entry: &Value, part: ElementKind) -> Option<String> {
     let of_part = entry.get("graphType").and_then(Value::as_str)? == part.prefix();
     let encoding = entry.get("encodingType").and_then(Value::as_str)?;
     let mut letters = encoding.chars();
@@ -204,13 +204,13 @@ pub(crate) fn bind_default(encodings: &mut Value, role: &str, column: &str) {
 /// A bound `source`, `destination` or `node` that is no column, or a node table without `node`.
 pub(crate) fn check_columns(
     encodings: &Value,
-    part: Part,
+    part: ElementKind,
     schema: &TableSchema,
     notices: &mut Vec<Notice>,
 ) -> Result<(), ServiceError> {
     let structural: &[&str] = match part {
-        Part::Nodes => &["node"],
-        Part::Edges => &["source", "destination"],
+        ElementKind::Nodes => &["node"],
+        ElementKind::Edges => &["source", "destination"],
     };
     let field = part.encodings_field();
     for role in structural {
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use graphlume_types::Coded;
 
-    fn norm(part: Part, v: Value) -> (Result<Value, ServiceError>, Vec<Notice>) {
+    fn norm(part: ElementKind, v: Value) -> (Result<Value, ServiceError>, Vec<Notice>) {
         let mut create = Map::new();
         create.insert(part.encodings_field().to_owned(), v);
         let mut notices = Vec::new();
@@ -272,7 +272,8 @@ mod tests {
     #[test]
     fn complex_is_an_object_or_absent_whatever_was_sent() {
         for nothing in [Value::Null, json!([]), json!({})] {
-            let (out, notices) = norm(Part::Nodes, json!({"bindings": {}, "complex": nothing}));
+            let (out, notices) =
+                norm(ElementKind::Nodes, json!({"bindings": {}, "complex": nothing}));
             assert_eq!(out.unwrap(), json!({"bindings": {}}));
             assert!(notices.is_empty());
         }
@@ -280,20 +281,20 @@ mod tests {
             json!({"graphType": "point", "encodingType": "badgeTopRight", "attribute": "a"});
         let foreign = json!({"graphType": "edge", "encodingType": "color"});
         let (out, notices) =
-            norm(Part::Nodes, json!({"bindings": {}, "complex": [entry, foreign, {}, 1]}));
+            norm(ElementKind::Nodes, json!({"bindings": {}, "complex": [entry, foreign, {}, 1]}));
         let want = json!({"default": {"pointBadgeTopRightEncoding": entry}});
         assert_eq!(out.unwrap()["complex"], want);
         assert_eq!(notices.len(), 3);
         let kept = json!({"current": {"edgeColorEncoding": {"colors": ["red"]}}});
-        let (out, _) = norm(Part::Edges, json!({"bindings": {}, "complex": kept}));
+        let (out, _) = norm(ElementKind::Edges, json!({"bindings": {}, "complex": kept}));
         assert_eq!(out.unwrap()["complex"], kept);
-        assert!(norm(Part::Nodes, json!({"bindings": {}, "complex": "x"})).0.is_err());
+        assert!(norm(ElementKind::Nodes, json!({"bindings": {}, "complex": "x"})).0.is_err());
     }
 
     #[test]
     fn unknown_bindings_are_dropped_with_a_warning_and_null_ones_silently() {
         let (out, notices) = norm(
-            Part::Nodes,
+            ElementKind::Nodes,
             json!({"bindings": {"node": "id", "node_x": "x", "wings": "w", "node_size": null}}),
         );
         assert_eq!(out.unwrap(), json!({"bindings": {"node": "id", "node_x": "x"}}));
@@ -310,7 +311,7 @@ mod tests {
             (json!({"bindings": []}), "edge_encodings.bindings"),
             (json!({"bindings": {"source": 1}}), "edge_encodings.bindings.source"),
         ] {
-            let e = norm(Part::Edges, v).0.unwrap_err();
+            let e = norm(ElementKind::Edges, v).0.unwrap_err();
             assert_eq!(e.field(), Some(field));
             assert!(e.to_string().starts_with(field));
         }
@@ -323,7 +324,7 @@ mod tests {
         let check = |bindings: Value| {
             let mut w = Vec::new();
             let e = json!({ "bindings": bindings });
-            check_columns(&e, Part::Edges, &schema, &mut w).map(|()| w)
+            check_columns(&e, ElementKind::Edges, &schema, &mut w).map(|()| w)
         };
         let told = check(json!({"source": "s", "destination": "d", "edge_label": "c"})).unwrap();
         assert_eq!(told.len(), 1);

@@ -34,7 +34,7 @@ use crate::text::{self, API_VERSION, HIDDEN_EXTRAS};
 use builtin::Builtin;
 
 pub use direct::PartUpload;
-pub use encodings::Part;
+pub use encodings::ElementKind;
 pub(crate) use share::check_privacy;
 
 /// The datasets of accounts, and those that ship with the server.

@@ -11,7 +11,7 @@ use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value, json};
 
 use super::compute;
-use super::encodings::{Part, bound};
+use super::encodings::{ElementKind, bound};
 use super::transform::Transforms;
 use crate::data::DataStore;
 use crate::files::tables::{load_table, stack};
@@ -91,13 +91,13 @@ fn told(rec: &DatasetRec, rows: Option<Rows>) -> Option<Vec<Notice>> {
         None => (false, None, None),
     };
     let edge_dtypes = edges;
-    let edges = edge_rows.or_else(|| table(&with_results(rec, edges, Part::Edges)))?;
+    let edges = edge_rows.or_else(|| table(&with_results(rec, edges, ElementKind::Edges)))?;
     let source = bound(&rec.edge_encodings, "source")?;
     let (mut node_encodings, mut node) = (rec.node_encodings.clone(), None);
     let nodes = match (nodes, bound(&rec.node_encodings, "node")) {
         (Some(dtypes), id) => {
             node = id;
-            Some(node_rows.or_else(|| table(&with_results(rec, dtypes, Part::Nodes)))?)
+            Some(node_rows.or_else(|| table(&with_results(rec, dtypes, ElementKind::Nodes)))?)
         }
         // The table that the bindings are about is still to come.
         (None, Some(_)) => {
@@ -122,7 +122,7 @@ fn told(rec: &DatasetRec, rows: Option<Rows>) -> Option<Vec<Notice>> {
 
 /// The node table that algorithms make of nodes which edges name, whose ids are of this type; `None` without algorithms.
 fn made_by_results(rec: &DatasetRec, id: Option<&Value>) -> Option<Table> {
-    let results = with_results(rec, &Map::new(), Part::Nodes);
+    let results = with_results(rec, &Map::new(), ElementKind::Nodes);
     if results.is_empty() {
         return None;
     }
@@ -137,13 +137,13 @@ fn made_by_results(rec: &DatasetRec, id: Option<&Value>) -> Option<Table> {
 pub(super) fn with_results(
     rec: &DatasetRec,
     dtypes: &Map<String, Value>,
-    part: Part,
+    part: ElementKind,
 ) -> Map<String, Value> {
     let mut out = dtypes.clone();
     for request in compute::of_record(rec, &mut Vec::new()) {
         let columns = match part {
-            Part::Nodes => request.typed_columns(),
-            Part::Edges => request.typed_edge_columns(),
+            ElementKind::Nodes => request.typed_columns(),
+            ElementKind::Edges => request.typed_edge_columns(),
         };
         out.extend(columns.into_iter().map(|(name, dtype)| (name, dtype.into())));
     }

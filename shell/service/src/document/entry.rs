@@ -18,7 +18,7 @@ use crate::free_fields::json_bytes;
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place<'a> {
+pub(crate) enum PathTarget<'a> {
     /// A filter or an exclusion, by its id.
     Filter(&'a str),
     /// Whether nodes without a visible edge are hidden.
@@ -85,7 +85,7 @@ const LOOK_CHARS_MAX: usize = 200;
 /// Forms of a rule, by their one field.
 const RULES: [&str; 7] = ["expr", "brush", "nodes", "ego", "query", "gfql", "sets"];
 
-impl<'a> Place<'a> {
+impl<'a> PathTarget<'a> {
     /// What `path` leads to.
     ///
     /// # Errors
@@ -133,8 +133,8 @@ pub(crate) fn checked(
     set_bytes_max: u64,
     payer: &Payer,
 ) -> Result<Change, ServiceError> {
-    let place = Place::of(path)?;
-    if place == Place::Arrangement {
+    let place = PathTarget::of(path)?;
+    if place == PathTarget::Arrangement {
         return Err(refusal(
             "unknown-path",
             format!("{path} follows layouts: name a layout, or take one back"),
@@ -155,29 +155,29 @@ pub(crate) fn checked(
     let value = text.value();
     let mut ruled = None;
     let fine = match place {
-        Place::Filter(_) => {
+        PathTarget::Filter(_) => {
             let (entry, read) = filter(path, &value, set_bytes_max)?;
             ruled = Some(read);
             entry
         }
-        Place::Collection(_) => collection(path, &value, set_bytes_max)?,
-        Place::Collapsed(_) => {
+        PathTarget::Collection(_) => collection(path, &value, set_bytes_max)?,
+        PathTarget::Collapsed(_) => {
             let (entry, read) = collapsed(path, &value, set_bytes_max)?;
             ruled = Some(read);
             entry
         }
-        Place::PruneOrphans if value.is_boolean() => value,
-        Place::PruneOrphans => return Err(expected(path, "true or false")),
-        Place::Encoding(AXES) => axes(path, &value)?,
-        Place::Encoding(_) => encoding(path, &value)?,
-        Place::Pin(_) => pin(path, value)?,
-        Place::Setting(name) => {
+        PathTarget::PruneOrphans if value.is_boolean() => value,
+        PathTarget::PruneOrphans => return Err(expected(path, "true or false")),
+        PathTarget::Encoding(AXES) => axes(path, &value)?,
+        PathTarget::Encoding(_) => encoding(path, &value)?,
+        PathTarget::Pin(_) => pin(path, value)?,
+        PathTarget::Setting(name) => {
             let patch = Map::from_iter([(name.to_owned(), value.clone())]);
             LayoutSettings::default().apply(&patch)?;
             value
         }
-        Place::Arrangement => value,
-        Place::Look(_) => match &value {
+        PathTarget::Arrangement => value,
+        PathTarget::Look(_) => match &value {
             Value::Bool(_) | Value::Number(_) => value,
             Value::String(text) if text.chars().count() <= LOOK_CHARS_MAX => value,
             _ => {
@@ -190,7 +190,7 @@ pub(crate) fn checked(
     };
     let text = JsonText::of(&fine).map_err(|e| ServiceError::Internal(format!("{path}: {e}")))?;
     drop((fine, paid));
-    let is_parsed = matches!(place, Place::Collection(_) | Place::Encoding(_));
+    let is_parsed = matches!(place, PathTarget::Collection(_) | PathTarget::Encoding(_));
     let parsed = if is_parsed { text.as_str().len() as u64 * PARSED_BYTES } else { 0 };
     Ok(Change::new(path, Some(Held::new(text, ruled, parsed, payer)?)))
 }

@@ -32,7 +32,7 @@ impl Actor {
 
 /// What was done, and how to take it back.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct UndoStep {
     pub(crate) actor: Actor,
     /// A few words, such as `Filter degree > 3`.
     pub(crate) label: String,
@@ -44,7 +44,7 @@ pub(crate) struct Step {
     bytes: usize,
 }
 
-impl Step {
+impl UndoStep {
     pub(crate) fn new(
         actor: Actor,
         label: String,
@@ -89,8 +89,8 @@ impl Step {
 /// Steps that can be taken back, and those that were.
 #[derive(Debug)]
 pub(crate) struct History {
-    done: VecDeque<Step>,
-    undone: VecDeque<Step>,
+    done: VecDeque<UndoStep>,
+    undone: VecDeque<UndoStep>,
     bytes: usize,
     bytes_max: usize,
     steps_max: usize,
@@ -103,7 +103,7 @@ impl History {
     }
 
     /// Notes a step that was made.
-    pub(crate) fn did(&mut self, step: Step) {
+    pub(crate) fn did(&mut self, step: UndoStep) {
         let paths: HashSet<&str> = step.back.iter().map(|c| c.path.as_str()).collect();
         let actor = step.actor;
         // What others did to the same entries is theirs to take back no more, and what the actor has taken back his to
@@ -127,12 +127,12 @@ impl History {
     }
 
     /// The step that `actor` would take back next.
-    pub(crate) fn undoable(&self, actor: Actor) -> Option<&Step> {
+    pub(crate) fn undoable(&self, actor: Actor) -> Option<&UndoStep> {
         self.done.iter().rev().find(|s| s.actor == actor)
     }
 
     /// The step that `actor` would make again next.
-    pub(crate) fn redoable(&self, actor: Actor) -> Option<&Step> {
+    pub(crate) fn redoable(&self, actor: Actor) -> Option<&UndoStep> {
         self.undone.iter().rev().find(|s| s.actor == actor)
     }
 
@@ -181,7 +181,7 @@ impl History {
 }
 
 /// Moves the last step of an actor from one list to the end of another.
-fn move_last(from: &mut VecDeque<Step>, to: &mut VecDeque<Step>, actor: Actor) {
+fn move_last(from: &mut VecDeque<UndoStep>, to: &mut VecDeque<UndoStep>, actor: Actor) {
     let at = from.iter().rposition(|s| s.actor == actor);
     if let Some(step) = at.and_then(|at| from.remove(at)) {
         to.push_back(step);

@@ -12,7 +12,7 @@ use graphlume_types::limits::{
 };
 
 use super::history::History;
-use super::{ARRANGEMENT, Actor, Arrangements, Change, Document, Step, number_of};
+use super::{ARRANGEMENT, Actor, Arrangements, Change, Document, UndoStep, number_of};
 use crate::error::ServiceError;
 
 /// Who changes something, as the others are told.
@@ -76,7 +76,7 @@ pub(crate) struct Shown {
 #[derive(Debug)]
 pub(crate) struct Planned {
     pub(crate) way: Way,
-    pub(crate) step: Step,
+    pub(crate) step: UndoStep,
     /// The document after it.
     pub(crate) document: Document,
 }
@@ -143,7 +143,11 @@ impl Layer {
     ) -> Result<Planned, ServiceError> {
         let mut document = self.document.as_ref().clone();
         let back = document.apply(&changes, self.bytes_max)?;
-        Ok(Planned { way: Way::Do, step: Step::new(actor, label, join, changes, back), document })
+        Ok(Planned {
+            way: Way::Do,
+            step: UndoStep::new(actor, label, join, changes, back),
+            document,
+        })
     }
 
     /// The same for taking the last step of an actor back, or for making it again.
@@ -166,7 +170,11 @@ impl Layer {
         let back = document.apply(changes, self.bytes_max)?;
         let verb = if way == Way::Undo { "Undo" } else { "Redo" };
         let label = format!("{verb}: {}", step.label);
-        Ok(Planned { way, step: Step::new(actor, label, None, changes.clone(), back), document })
+        Ok(Planned {
+            way,
+            step: UndoStep::new(actor, label, None, changes.clone(), back),
+            document,
+        })
     }
 
     /// Makes a step that was planned on this very document.

@@ -26,8 +26,8 @@ use serde_json::Value;
 use crate::error::ServiceError;
 
 pub(crate) use arrangements::{ARRANGEMENT, Arrangements, change_to, number_in, number_of};
-pub(crate) use entry::{Place, checked};
-pub(crate) use history::{Actor, Step};
+pub(crate) use entry::{PathTarget, checked};
+pub(crate) use history::{Actor, UndoStep};
 pub(crate) use layer::{Author, Layer, Planned, Shown, Way};
 pub use room::Seat;
 pub(crate) use room::{OfRoom, Room};

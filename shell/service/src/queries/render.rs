@@ -9,7 +9,7 @@ use graphlume_table::Table;
 use graphlume_types::{Counted, MemoryConsumer, Notice};
 use serde_json::{Value, json};
 
-use super::stream::Part;
+use super::stream::AnswerPart;
 use super::{QueryBody, QueryOutput, QueryReply, ResponseOptions};
 use crate::error::ServiceError;
 
@@ -23,7 +23,7 @@ fn tables(graph: &PropertyGraph) -> Result<(Table, Option<Table>), ServiceError>
 pub(super) enum Rendered {
     Whole(Bytes),
     /// Many rows, to be rendered while they are sent, with the memory that their tables hold.
-    Parts(Vec<Part>, MemoryConsumer),
+    Parts(Vec<AnswerPart>, MemoryConsumer),
 }
 
 /// Rows from which an answer is rendered while it is sent; fewer leave as a body of known length.
@@ -49,10 +49,10 @@ pub(super) fn render(
     let parts = match (options.output, format) {
         (QueryOutput::Shape, _) => {
             let parts = [("nodes", size_of(Some(&nodes))), ("edges", size_of(edges.as_ref()))];
-            vec![Part::of(Some(graphlume_table::shape(&parts)?), format)]
+            vec![AnswerPart::of(Some(graphlume_table::shape(&parts)?), format)]
         }
-        (QueryOutput::Nodes, _) => vec![Part::of(Some(nodes), format)],
-        (QueryOutput::Edges, _) => vec![Part::of(edges, format)],
+        (QueryOutput::Nodes, _) => vec![AnswerPart::of(Some(nodes), format)],
+        (QueryOutput::Edges, _) => vec![AnswerPart::of(edges, format)],
         (QueryOutput::All, ExportFormat::Json) => {
             let mut look = shown(graph);
             if !notices.is_empty() {
@@ -64,11 +64,11 @@ pub(super) fn render(
             }
             rest.push('}');
             vec![
-                Part::Text(Bytes::from_static(br#"{"nodes":"#)),
-                Part::of(Some(nodes), format),
-                Part::Text(Bytes::from_static(br#","edges":"#)),
-                Part::of(edges, format),
-                Part::Text(rest.into()),
+                AnswerPart::Text(Bytes::from_static(br#"{"nodes":"#)),
+                AnswerPart::of(Some(nodes), format),
+                AnswerPart::Text(Bytes::from_static(br#","edges":"#)),
+                AnswerPart::of(edges, format),
+                AnswerPart::Text(rest.into()),
             ]
         }
         (QueryOutput::All, _) => {
@@ -95,11 +95,11 @@ pub(super) fn render(
 }
 
 /// How many rows there are in parts that can be rendered while they are sent.
-fn rows_of(parts: &[Part]) -> Option<usize> {
-    let rows = |part: &Part| match part {
-        Part::Text(_) => Some(0),
-        Part::Rows(rows) => Some(rows.num_rows()),
-        Part::Table(..) => None,
+fn rows_of(parts: &[AnswerPart]) -> Option<usize> {
+    let rows = |part: &AnswerPart| match part {
+        AnswerPart::Text(_) => Some(0),
+        AnswerPart::Rows(rows) => Some(rows.num_rows()),
+        AnswerPart::Table(..) => None,
     };
     parts.iter().map(rows).sum()
 }
@@ -163,7 +163,7 @@ fn write(
     format: ExportFormat,
     out: &mut Counted,
 ) -> Result<(), ServiceError> {
-    Part::of(table.cloned(), format).write(out).map_err(|e| unwritten(out, &e))
+    AnswerPart::of(table.cloned(), format).write(out).map_err(|e| unwritten(out, &e))
 }
 
 fn unwritten(out: &mut Counted, e: &dyn std::error::Error) -> ServiceError {

@@ -23,14 +23,14 @@ use crate::error::ServiceError;
 const COUNTED_BYTES: usize = 64 << 10;
 
 /// A piece of an answer.
-pub(super) enum Part {
+pub(super) enum AnswerPart {
     Text(Bytes),
     Rows(TextBlocks),
     /// A table in a format that is written as a whole.
     Table(Table, ExportFormat),
 }
 
-impl Part {
+impl AnswerPart {
     /// A table in its format; no table is an empty list or an empty file.
     pub(super) fn of(table: Option<Table>, format: ExportFormat) -> Self {
         match table.filter(|table| table.num_cols() > 0) {
@@ -60,7 +60,7 @@ enum Ahead {
 
 /// Pieces of an answer that are still to be rendered, with the memory that their tables hold.
 struct Rest {
-    parts: VecDeque<Part>,
+    parts: VecDeque<AnswerPart>,
     /// The table whose blocks are being rendered, and the next one of these.
     rows: Option<(Arc<TextBlocks>, usize)>,
     memory: MemoryConsumer,
@@ -83,9 +83,9 @@ impl Rest {
                 return Some(Ahead::Text(Bytes::from_static(foot)));
             }
             match self.parts.pop_front()? {
-                Part::Text(text) => return Some(Ahead::Text(text)),
-                Part::Table(..) => {}
-                Part::Rows(rows) => {
+                AnswerPart::Text(text) => return Some(Ahead::Text(text)),
+                AnswerPart::Table(..) => {}
+                AnswerPart::Rows(rows) => {
                     let head = rows.head();
                     self.rows = Some((Arc::new(rows), 0));
                     return Some(Ahead::Text(head.into()));
@@ -167,7 +167,7 @@ impl AnswerStream {
     /// # Errors
     /// [`ServiceError`] when there is no memory for it.
     pub(super) async fn begin(
-        parts: Vec<Part>,
+        parts: Vec<AnswerPart>,
         memory: MemoryConsumer,
         graphs: GraphsInUse,
     ) -> Result<Self, ServiceError> {
@@ -272,13 +272,13 @@ mod tests {
     }
 
     /// What is sent of two tables with texts around them, and the budget that it is taken from.
-    fn parts(format: ExportFormat) -> Vec<Part> {
-        let text = |text: &'static str| Part::Text(Bytes::from_static(text.as_bytes()));
+    fn parts(format: ExportFormat) -> Vec<AnswerPart> {
+        let text = |text: &'static str| AnswerPart::Text(Bytes::from_static(text.as_bytes()));
         vec![
             text("<"),
-            Part::of(Some(table()), format),
+            AnswerPart::of(Some(table()), format),
             text("|"),
-            Part::of(None, format),
+            AnswerPart::of(None, format),
             text(">"),
         ]
     }

@@ -22,8 +22,8 @@ use super::stored::{Writing, write_step};
 use super::{SessionMeta, Sessions, ViewerGrant, no_session};
 use crate::data::DataStore;
 use crate::document::{
-    ARRANGEMENT, Actor, Author, Change, ChangeRequest, Held, Layer, OfRoom, Payer, Place, Planned,
-    Room, Seat, Told, Unwritten, Way, checked,
+    ARRANGEMENT, Actor, Author, Change, ChangeRequest, Held, Layer, OfRoom, PathTarget, Payer,
+    Planned, Room, Seat, Told, Unwritten, Way, checked,
 };
 use crate::error::ServiceError;
 
@@ -442,8 +442,11 @@ fn check_all(changes: &[ChangeRequest], limits: &Limits) -> Result<Vec<Change>, 
             return Err(ServiceError::invalid("changes", format!("changes names {path:?} twice")));
         }
         let private = matches!(
-            Place::of(path)?,
-            Place::Filter(_) | Place::PruneOrphans | Place::Collapsed(_) | Place::Look(_)
+            PathTarget::of(path)?,
+            PathTarget::Filter(_)
+                | PathTarget::PruneOrphans
+                | PathTarget::Collapsed(_)
+                | PathTarget::Look(_)
         );
         let own_max = if *controls { usize::MAX } else { OWN_DOCUMENT_BYTES_MAX };
         if value.as_ref().is_some_and(|text| text.as_str().len() > own_max) {

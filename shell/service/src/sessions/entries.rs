@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::SessionMeta;
 use super::collections;
-use crate::document::{ARRANGEMENT, Change, Document, Held, Place, Planned};
+use crate::document::{ARRANGEMENT, Change, Document, Held, PathTarget, Planned};
 use crate::error::ServiceError;
 
 /// What the layout has to do for a step.
@@ -20,9 +20,9 @@ pub(super) fn controls_of(
     let (mut out, mut pins, mut settings) = (Vec::new(), Vec::new(), Map::new());
     for Change { path, value } in &planned.step.changes {
         let value = || value.as_ref().map(Held::value);
-        match Place::of(path)? {
-            Place::Pin(node) => pins.push((node, value().as_ref().map(place_of))),
-            Place::Setting(name) => {
+        match PathTarget::of(path)? {
+            PathTarget::Pin(node) => pins.push((node, value().as_ref().map(place_of))),
+            PathTarget::Setting(name) => {
                 // Without a value of its own it is what the page's address says.
                 let value = value().or_else(|| usual.get(name).cloned());
                 settings.insert(name.to_owned(), value.unwrap_or_default());

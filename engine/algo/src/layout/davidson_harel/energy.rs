@@ -3,7 +3,7 @@
 use graphlume_types::CancelToken;
 
 use crate::AlgoError;
-use crate::layout::parts::Part;
+use crate::layout::parts::InducedSubgraph;
 
 /// Squared distances below this count as this.
 pub(super) const CLOSE: f64 = 1e-6;
@@ -52,7 +52,7 @@ impl Box2 {
 
 /// A layout with the boxes of its edges.
 pub(super) struct Energy<'a> {
-    part: &'a Part,
+    part: &'a InducedSubgraph,
     weights: Weights,
     points: Vec<[f64; 2]>,
     /// Each edge once, and the edges of every node.
@@ -65,7 +65,7 @@ pub(super) struct Energy<'a> {
 }
 
 impl<'a> Energy<'a> {
-    pub(super) fn new(part: &'a Part, points: Vec<[f64; 2]>, weights: Weights) -> Self {
+    pub(super) fn new(part: &'a InducedSubgraph, points: Vec<[f64; 2]>, weights: Weights) -> Self {
         let n = part.len();
         let mut edges = Vec::with_capacity(part.num_edges());
         for v in 0..n {

@@ -14,7 +14,7 @@ use graphlume_types::hash::unit_f64;
 use super::coordinates::{XY, coordinates};
 use super::force_directed::balanced;
 use super::given::{self, START};
-use super::parts::{Part, assemble, parts};
+use super::parts::{InducedSubgraph, assemble, parts};
 use super::stress::{Job, PAIRS_NODES_MAX, Terms, epochs_for};
 use crate::spec::{Cost, RANDOM_STATE, igraph, param};
 use crate::{AlgoError, AlgorithmSpec, Dtype, Input, Kind, Output, ParamValues};
@@ -136,7 +136,11 @@ fn weights_of(p: &ParamValues, n: usize, m: u32) -> Weights {
 }
 
 /// A start of little stress in which forces have drawn neighbours together.
-fn drawn(part: &Part, seed: u64, cancel: &CancelToken) -> Result<Vec<[f64; 2]>, AlgoError> {
+fn drawn(
+    part: &InducedSubgraph,
+    seed: u64,
+    cancel: &CancelToken,
+) -> Result<Vec<[f64; 2]>, AlgoError> {
     let job = Job {
         part,
         start: None,
@@ -159,7 +163,7 @@ fn rounds_of(p: &ParamValues, n: usize) -> [u64; 2] {
 
 /// The rounds of annealing, then those that take better places alone.
 fn anneal(
-    part: &Part,
+    part: &InducedSubgraph,
     begin: Vec<[f64; 2]>,
     given: bool,
     weights: &Weights,

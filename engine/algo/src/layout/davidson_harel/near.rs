@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::energy::{CLOSE, Weights, cross, from_edge, square};
 use crate::AlgoError;
-use crate::layout::parts::Part;
+use crate::layout::parts::InducedSubgraph;
 use crate::layout::point_grid::PointGrid;
 
 /// Width of a cell over the mean length of an edge.
@@ -36,7 +36,7 @@ const STREAM: u64 = 84;
 /// # Errors
 /// [`AlgoError::Cancelled`].
 pub(super) fn fine_tune(
-    part: &Part,
+    part: &InducedSubgraph,
     (points, given): (Vec<[f64; 2]>, bool),
     weights: &Weights,
     rounds: u64,
@@ -93,7 +93,7 @@ struct Near {
 }
 
 impl Near {
-    fn gather(&mut self, part: &Part, grid: &PointGrid, points: &[[f64; 2]], v: usize) {
+    fn gather(&mut self, part: &InducedSubgraph, grid: &PointGrid, points: &[[f64; 2]], v: usize) {
         self.nodes.clear();
         self.edges.clear();
         self.own.clear();
@@ -111,7 +111,7 @@ impl Near {
 }
 
 struct Tuning<'a> {
-    part: &'a Part,
+    part: &'a InducedSubgraph,
     weights: &'a Weights,
     points: Vec<[f64; 2]>,
     /// By node, the slope of the smooth terms at the start, which what is far away holds up.

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::fruchterman_reingold::WEIGHTS;
-use super::{Attraction, Forces, Plan, Repulsion, Step, iterations, run};
+use super::{Attraction, CoolingStep, Forces, Plan, Repulsion, iterations, run};
 use crate::input::Sign;
 use crate::layout::coordinates::{DIM, XY, XYZ, coordinates, is_3d};
 use crate::layout::given::{self, START};
@@ -147,7 +147,7 @@ fn wanted(phases: &Phases) -> u64 {
 }
 
 /// `count` iterations of all phases, in a graph in which a hot node may move `farthest`.
-fn steps(cut: f64, phases: &Phases, count: u64, farthest: f64) -> Vec<Step> {
+fn steps(cut: f64, phases: &Phases, count: u64, farthest: f64) -> Vec<CoolingStep> {
     let share = count as f64 / wanted(phases).max(1) as f64;
     let mut steps = Vec::new();
     let mut before = 0.0;
@@ -161,7 +161,7 @@ fn steps(cut: f64, phases: &Phases, count: u64, farthest: f64) -> Vec<Step> {
             let along = i as f64 / own;
             let now = temperature + (next.min(*temperature) - temperature) * along;
             let long = UNCUT.powf(1.0 - cut / EDGE_CUT);
-            steps.push(Step {
+            steps.push(CoolingStep {
                 limit: (farthest * now / HOT) as f32,
                 speed: (1.0 / (1.0 + damping)) as f32,
                 pull: *attraction as f32,

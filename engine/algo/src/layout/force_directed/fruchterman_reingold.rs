@@ -1,6 +1,6 @@
 //! The layout of Fruchterman and Reingold (1991) with the parameters of python-igraph.
 
-use super::{Attraction, Forces, Plan, Repulsion, Step, iterations, run};
+use super::{Attraction, CoolingStep, Forces, Plan, Repulsion, iterations, run};
 use crate::input::Sign;
 use crate::layout::coordinates::{DIM, XY, XYZ, coordinates, is_3d};
 use crate::layout::given::{self, MAXX, MAXY, MAXZ, MINX, MINY, MINZ, START};
@@ -84,7 +84,7 @@ fn lay_out<const D: usize>(input: &Input<'_>, p: &ParamValues) -> Result<Output,
         let count = iterations(p.count("niter"), n, own);
         let falls = |k: u64| first * (1.0 - k as f64 / count as f64);
         (0..count)
-            .map(|k| Step { limit: falls(k) as f32, speed: 1.0, pull: 1.0, cut: None })
+            .map(|k| CoolingStep { limit: falls(k) as f32, speed: 1.0, pull: 1.0, cut: None })
             .collect()
     };
     let points = run(

@@ -1,6 +1,6 @@
 //! The layout graphopt (Schmuhl) with the parameters of python-igraph.
 
-use super::{Attraction, Forces, Plan, Repulsion, Step, iterations, run};
+use super::{Attraction, CoolingStep, Forces, Plan, Repulsion, iterations, run};
 use crate::layout::coordinates::{XY, coordinates};
 use crate::layout::given::{self, START};
 use crate::spec::{Cost, RANDOM_STATE, igraph, param};
@@ -49,7 +49,7 @@ fn lay_out(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
     let limit = number("max_sa_movement") as f32;
     let steps = |n: usize, own: bool| {
         let count = iterations(p.count("niter"), n, own);
-        (0..count).map(|_| Step { limit, speed, pull: 1.0, cut: None }).collect()
+        (0..count).map(|_| CoolingStep { limit, speed, pull: 1.0, cut: None }).collect()
     };
     let points = run(
         input,

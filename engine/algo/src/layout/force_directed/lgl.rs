@@ -1,6 +1,6 @@
 //! The Large Graph Layout (Adai, Date, Wieland and Marcotte 2004) with the parameters of python-igraph.
 
-use super::{Attraction, Forces, Plan, Repulsion, Step, iterations, run};
+use super::{Attraction, CoolingStep, Forces, Plan, Repulsion, iterations, run};
 use crate::layout::coordinates::{XY, coordinates};
 use crate::spec::{Cost, RANDOM_STATE, igraph, param};
 use crate::{AlgoError, AlgorithmSpec, Dtype, Input, Kind, Output, ParamSpec, ParamValues};
@@ -66,7 +66,7 @@ fn lay_out(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
         let count = iterations(p.count("maxiter"), n, true);
         let falls = |k: u64| first * (1.0 - k as f64 / count as f64).powf(power);
         (0..count)
-            .map(|k| Step { limit: falls(k) as f32, speed: 1.0, pull: 1.0, cut: None })
+            .map(|k| CoolingStep { limit: falls(k) as f32, speed: 1.0, pull: 1.0, cut: None })
             .collect()
     };
     let mut points = run::<2>(

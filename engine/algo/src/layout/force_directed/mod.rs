@@ -18,7 +18,7 @@ use graphlume_types::hash::unit_f64;
 use rayon::prelude::*;
 
 use super::given::{self, Bounds};
-use super::parts::{Part, assemble, parts};
+use super::parts::{InducedSubgraph, assemble, parts};
 use super::stress::sampled;
 use crate::{AlgoError, Input};
 use field::Field;
@@ -73,7 +73,7 @@ pub(crate) struct Forces {
 
 /// One iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct CoolingStep {
     /// The farthest that a node may move.
     pub(crate) limit: f32,
     /// Factor of the step.
@@ -89,7 +89,7 @@ pub(crate) struct Plan<'a, const D: usize> {
     /// The forces.
     pub(crate) forces: Forces,
     /// The iterations of a part of so many nodes, from a start of our own or a given one.
-    pub(crate) steps: &'a dyn Fn(usize, bool) -> Vec<Step>,
+    pub(crate) steps: &'a dyn Fn(usize, bool) -> Vec<CoolingStep>,
     /// Weights by row of the edge table.
     pub(crate) weights: Option<&'a [f64]>,
     /// Where nodes start, and where they may go.
@@ -149,7 +149,7 @@ pub(crate) fn run<const D: usize>(
 /// # Errors
 /// [`AlgoError::Cancelled`].
 pub(crate) fn balanced(
-    part: &Part,
+    part: &InducedSubgraph,
     start: &[[f64; 2]],
     seed: u64,
     cancel: &CancelToken,
@@ -162,7 +162,8 @@ pub(crate) fn balanced(
     for k in 0..BALANCING {
         cancel.check()?;
         let limit = first * (1.0 - k as f32 / BALANCING as f32);
-        if engine.iterate(&Step { limit, speed: 1.0, pull: 1.0, cut: None }, cancel)? < REST {
+        if engine.iterate(&CoolingStep { limit, speed: 1.0, pull: 1.0, cut: None }, cancel)? < REST
+        {
             break;
         }
     }
@@ -171,7 +172,7 @@ pub(crate) fn balanced(
 
 /// The mean length of all edges, 1 without any.
 fn mean_length<const D: usize>(
-    parts: &[Part],
+    parts: &[InducedSubgraph],
     places: &[Vec<[f64; D]>],
     cancel: &CancelToken,
 ) -> Result<f64, AlgoError> {
@@ -196,7 +197,7 @@ fn mean_length<const D: usize>(
 /// # Errors
 /// [`AlgoError::Cancelled`].
 fn part_of<const D: usize>(
-    part: &Part,
+    part: &InducedSubgraph,
     plan: &Plan<'_, D>,
     pictures: &[[f32; 2]],
     cancel: &CancelToken,
@@ -225,7 +226,8 @@ fn part_of<const D: usize>(
         engine.take(cut, cancel)?;
         if sampled(part, &engine.points, cancel)? > limit {
             engine.points = before;
-            let uncut: Vec<Step> = cut.iter().map(|step| Step { cut: None, ..*step }).collect();
+            let uncut: Vec<CoolingStep> =
+                cut.iter().map(|step| CoolingStep { cut: None, ..*step }).collect();
             engine.take(&uncut, cancel)?;
         }
     } else {
@@ -246,7 +248,7 @@ pub(crate) fn iterations(wanted: u64, n: usize, own_start: bool) -> u64 {
 
 /// A part on its way.
 struct Engine<'a, const D: usize> {
-    part: &'a Part,
+    part: &'a InducedSubgraph,
     forces: Forces,
     bounds: Option<&'a [Bounds<D>]>,
     points: Vec<[f32; D]>,
@@ -266,7 +268,7 @@ struct Sums {
 
 impl<'a, const D: usize> Engine<'a, D> {
     fn new(
-        part: &'a Part,
+        part: &'a InducedSubgraph,
         forces: Forces,
         points: Vec<[f32; D]>,
         bounds: Option<&'a [Bounds<D>]>,
@@ -298,8 +300,8 @@ impl<'a, const D: usize> Engine<'a, D> {
     }
 
     /// Does these steps. At rest, a layout waits for the next phase, whose edges pull in another way.
-    fn take(&mut self, steps: &[Step], cancel: &CancelToken) -> Result<(), AlgoError> {
-        let mut rested: Option<&Step> = None;
+    fn take(&mut self, steps: &[CoolingStep], cancel: &CancelToken) -> Result<(), AlgoError> {
+        let mut rested: Option<&CoolingStep> = None;
         for step in steps {
             cancel.check()?;
             if rested.is_some_and(|at| at.pull == step.pull && at.cut == step.cut) {
@@ -347,7 +349,7 @@ impl<'a, const D: usize> Engine<'a, D> {
     }
 
     /// Moves every node once; gives the mean move over the mean length of the edges.
-    fn iterate(&mut self, step: &Step, cancel: &CancelToken) -> Result<f64, AlgoError> {
+    fn iterate(&mut self, step: &CoolingStep, cancel: &CancelToken) -> Result<f64, AlgoError> {
         self.field.push(&self.points, &mut self.pushes, cancel)?;
         let mut next = std::mem::take(&mut self.next);
         let moves = Moves { engine: &*self, step, centre: self.centre() };
@@ -383,7 +385,7 @@ impl<'a, const D: usize> Engine<'a, D> {
 /// What every unit of work of an iteration reads.
 struct Moves<'e, 'a, const D: usize> {
     engine: &'e Engine<'a, D>,
-    step: &'e Step,
+    step: &'e CoolingStep,
     centre: [f32; D],
 }
 

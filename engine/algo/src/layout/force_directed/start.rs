@@ -6,7 +6,7 @@ use graphlume_types::CancelToken;
 
 use super::Plan;
 use crate::layout::initial_layout;
-use crate::layout::parts::Part;
+use crate::layout::parts::InducedSubgraph;
 use crate::layout::stress::{Job, Terms};
 use crate::{AlgoError, Input};
 
@@ -25,7 +25,7 @@ pub(super) fn pictures<const D: usize>(
 
 /// The start of a part, at any size.
 pub(super) fn of_part<const D: usize>(
-    part: &Part,
+    part: &InducedSubgraph,
     plan: &Plan<'_, D>,
     pictures: &[[f32; 2]],
     cancel: &CancelToken,
@@ -43,7 +43,7 @@ pub(super) fn of_part<const D: usize>(
     }
     // Weights are strengths here, and no lengths: the start counts hops.
     let (nodes, offsets, ends) = (part.nodes.clone(), part.offsets.clone(), part.ends.clone());
-    let hops = Part { nodes, offsets, ends, weights: Vec::new() };
+    let hops = InducedSubgraph { nodes, offsets, ends, weights: Vec::new() };
     let job = Job {
         part: &hops,
         start: None,
@@ -61,7 +61,7 @@ pub(super) fn of_part<const D: usize>(
 /// Nodes on circles around `root` by their hops from it: each has a turn that grows with what is reached through it
 /// first.
 fn around<const D: usize>(
-    part: &Part,
+    part: &InducedSubgraph,
     root: usize,
     cancel: &CancelToken,
 ) -> Result<Vec<[f32; D]>, AlgoError> {

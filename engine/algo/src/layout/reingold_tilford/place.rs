@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 
 /// A step down a contour.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ContourStep {
     /// The place of the contour's node on the level below, or [`NONE`].
     to: u32,
     /// How far to the right it lies.
@@ -25,9 +25,9 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 struct Side {
     /// From the node itself down.
-    down: Step,
+    down: ContourStep,
     /// The contour's deepest node, and how far to the right of the subtree's root it lies.
-    end: Step,
+    end: ContourStep,
 }
 
 /// The two sides of each subtree, by place of its root, left first.
@@ -40,8 +40,8 @@ const RIGHT: usize = 1;
 pub(super) fn tidy(tree: &Tree, cancel: &CancelToken) -> Result<Vec<[f64; 2]>, AlgoError> {
     let size = tree.order.len();
     let leaf = |place: usize| Side {
-        down: Step { to: NONE, by: 0.0 },
-        end: Step { to: place as u32, by: 0.0 },
+        down: ContourStep { to: NONE, by: 0.0 },
+        end: ContourStep { to: place as u32, by: 0.0 },
     };
     let leaves: Vec<Side> = (0..size).map(leaf).collect();
     let mut sides = Sides([leaves.clone(), leaves]);
@@ -96,9 +96,9 @@ impl Sides {
             cancel.check()?;
         }
         let mean = sum / many;
-        let shown = |child: usize| Step { to: child as u32, by: offsets[child] - mean };
+        let shown = |child: usize| ContourStep { to: child as u32, by: offsets[child] - mean };
         for (side, child) in [(LEFT, first), (RIGHT, children.end - 1)] {
-            let end = Step { by: ends[side].by - mean, ..ends[side] };
+            let end = ContourStep { by: ends[side].by - mean, ..ends[side] };
             self.0[side][parent as usize] = Side { down: shown(child), end };
         }
         offsets[children].iter_mut().for_each(|at| *at -= mean);
@@ -106,15 +106,15 @@ impl Sides {
     }
 
     /// Where `child` lies beside the one before it, at `last`; joins the contours, whose deepest nodes are `ends`.
-    fn beside(&mut self, child: usize, last: f64, ends: &mut [Step; 2]) -> f64 {
+    fn beside(&mut self, child: usize, last: f64, ends: &mut [ContourStep; 2]) -> f64 {
         let mut at = last + APART;
-        let down = |sides: &Self, side: usize, from: Step| {
+        let down = |sides: &Self, side: usize, from: ContourStep| {
             let step = sides.0[side][from.to as usize].down;
-            Step { to: step.to, by: from.by + step.by }
+            ContourStep { to: step.to, by: from.by + step.by }
         };
         // Along the right side of what is placed, from the first child, and the left side of the new one, from it.
-        let mut left = down(self, RIGHT, Step { to: child as u32 - 1, by: last });
-        let mut right = down(self, LEFT, Step { to: child as u32, by: 0.0 });
+        let mut left = down(self, RIGHT, ContourStep { to: child as u32 - 1, by: last });
+        let mut right = down(self, LEFT, ContourStep { to: child as u32, by: 0.0 });
         while left.to != NONE && right.to != NONE {
             at = at.max(left.by + APART - right.by);
             left = down(self, RIGHT, left);
@@ -124,15 +124,17 @@ impl Sides {
         if right.to != NONE {
             // The new one is deeper: the left side goes on along its left side.
             let low = ends[LEFT];
-            self.0[LEFT][low.to as usize].down = Step { to: right.to, by: at + right.by - low.by };
+            self.0[LEFT][low.to as usize].down =
+                ContourStep { to: right.to, by: at + right.by - low.by };
             let deepest = self.0[LEFT][child].end;
-            ends[LEFT] = Step { by: deepest.by + at, ..deepest };
+            ends[LEFT] = ContourStep { by: deepest.by + at, ..deepest };
         }
         if left.to != NONE {
             // It is less deep: its right side goes on along that of what is placed.
-            self.0[RIGHT][own.to as usize].down = Step { to: left.to, by: left.by - at - own.by };
+            self.0[RIGHT][own.to as usize].down =
+                ContourStep { to: left.to, by: left.by - at - own.by };
         } else {
-            ends[RIGHT] = Step { by: own.by + at, ..own };
+            ends[RIGHT] = ContourStep { by: own.by + at, ..own };
         }
         at
     }

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use graphlume_types::CancelToken;
 
 use crate::AlgoError;
-use crate::layout::parts::Part;
+use crate::layout::parts::InducedSubgraph;
 
 /// Nodes that are taken from the queue between two checks for cancellation.
 pub(super) const NODES_PER_CHECK: usize = 1 << 12;
@@ -31,7 +31,7 @@ impl Ord for Way {
 
 /// The distances from `source`, infinite where no way leads.
 pub(super) fn from(
-    part: &Part,
+    part: &InducedSubgraph,
     source: usize,
     cancel: &CancelToken,
 ) -> Result<Vec<f32>, AlgoError> {
@@ -40,7 +40,7 @@ pub(super) fn from(
 
 /// The hops from `source`, infinite where no way leads.
 pub(super) fn hops(
-    part: &Part,
+    part: &InducedSubgraph,
     source: usize,
     cancel: &CancelToken,
 ) -> Result<Vec<f32>, AlgoError> {
@@ -66,7 +66,11 @@ pub(super) fn hops(
 }
 
 /// Dijkstra's search (1959).
-fn lengths(part: &Part, source: usize, cancel: &CancelToken) -> Result<Vec<f32>, AlgoError> {
+fn lengths(
+    part: &InducedSubgraph,
+    source: usize,
+    cancel: &CancelToken,
+) -> Result<Vec<f32>, AlgoError> {
     let mut distance = vec![f32::INFINITY; part.len()];
     distance[source] = 0.0;
     let mut open = BinaryHeap::from([Way(0.0, source as u32)]);

@@ -4,7 +4,7 @@ use super::{Job, Terms, epochs_for};
 use crate::input::Sign;
 use crate::layout::coordinates::{DIM, XY, XYZ, coordinates, is_3d};
 use crate::layout::given::{self, Bounds, MAXX, MAXY, MAXZ, MINX, MINY, MINZ, START};
-use crate::layout::parts::{Part, assemble, parts};
+use crate::layout::parts::{InducedSubgraph, assemble, parts};
 use crate::spec::{Cost, RANDOM_STATE, igraph, param};
 use crate::{AlgoError, AlgorithmSpec, Dtype, Input, Kind, Output, ParamSpec, ParamValues};
 
@@ -135,7 +135,7 @@ fn run<const D: usize>(input: &Input<'_>, p: &ParamValues) -> Result<Output, Alg
 fn part_of<const D: usize>(
     input: &Input<'_>,
     p: &ParamValues,
-    part: &Part,
+    part: &InducedSubgraph,
     start: Option<&[[f64; D]]>,
     bounds: Option<&[Bounds<D>]>,
 ) -> Result<(Vec<[f64; D]>, f64), AlgoError> {

@@ -14,7 +14,7 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::{h64, unit_f64};
 
 use super::given::Bounds;
-use super::parts::Part;
+use super::parts::InducedSubgraph;
 use crate::AlgoError;
 
 /// Up to this many nodes of a component all pairs count.
@@ -29,7 +29,7 @@ const FEW: usize = 500;
 /// One part to be laid out. Lengths are those of the graph.
 pub(crate) struct Job<'a, const D: usize> {
     /// The part.
-    pub(crate) part: &'a Part,
+    pub(crate) part: &'a InducedSubgraph,
     /// Where its nodes start, or `None` for the circle or sphere.
     pub(crate) start: Option<Vec<[f64; D]>>,
     /// The bounds of its nodes.
@@ -92,7 +92,7 @@ impl Terms {
 /// # Errors
 /// [`AlgoError::Cancelled`].
 pub(crate) fn sampled<const D: usize>(
-    part: &Part,
+    part: &InducedSubgraph,
     points: &[[f32; D]],
     cancel: &CancelToken,
 ) -> Result<f64, AlgoError> {

@@ -19,7 +19,7 @@ use crate::{AlgoError, AlgorithmSpec, Cost, Dtype, Input, Kind, ParamValues};
 
 use super::coordinates::{XY, coordinates};
 use layered::Layered;
-use parts::{Part, parts};
+use parts::{Component, parts};
 
 /// Nodes, and edges, of a part up to which its layers have the least total length of edges.
 const SHORTEST_NODES: usize = 10_000;
@@ -108,7 +108,7 @@ fn draw(input: &Input<'_>, p: &ParamValues) -> Result<Vec<[f64; 2]>, AlgoError> 
     let weights = input.weights(p, Sign::NotNegative)?;
     let all = edges(input, weights.as_deref())?;
     let labels = weak::run(input.topology, input.cancel)?;
-    let mut made: Vec<(Part, Vec<i64>)> = Vec::new();
+    let mut made: Vec<(Component, Vec<i64>)> = Vec::new();
     for mut part in parts(&labels, &all, input.cancel)? {
         let layer = match &given {
             Some(given) => part.nodes.iter().map(|v| given[*v as usize]).collect(),
@@ -142,7 +142,7 @@ fn draw(input: &Input<'_>, p: &ParamValues) -> Result<Vec<[f64; 2]>, AlgoError> 
 }
 
 /// Turns edges that lead upwards round, and takes those within a layer out, which cross nothing.
-pub(crate) fn point_down(part: &mut Part, layer: &[i64]) {
+pub(crate) fn point_down(part: &mut Component, layer: &[i64]) {
     part.edges.retain_mut(|e| {
         let (from, to) = (layer[e.from as usize], layer[e.to as usize]);
         if from > to {
@@ -165,7 +165,7 @@ fn layers(input: &Input<'_>, p: &ParamValues) -> Result<Option<Vec<i64>>, AlgoEr
 }
 
 /// Layers in which edges lead downwards, once few of them are turned round; it turns them.
-fn downwards(part: &mut Part, input: &Input<'_>) -> Result<Vec<i64>, AlgoError> {
+fn downwards(part: &mut Component, input: &Input<'_>) -> Result<Vec<i64>, AlgoError> {
     let n = part.nodes.len();
     let place = acyclic::order(n, &part.edges, input.cancel)?;
     for e in &mut part.edges {
@@ -196,7 +196,7 @@ fn merge(edges: &mut Vec<Edge>, cancel: &CancelToken) -> Result<(), AlgoError> {
 }
 
 /// Hops from the node of most edges, of several the first.
-fn hops(part: &Part) -> Vec<i64> {
+fn hops(part: &Component) -> Vec<i64> {
     let n = part.nodes.len();
     let mut near = vec![Vec::new(); n];
     for e in &part.edges {
@@ -221,7 +221,7 @@ fn hops(part: &Part) -> Vec<i64> {
 }
 
 /// The most layers that an edge may lead over and have bends, so that there are not too many of them.
-fn reach(parts: &[(Part, Vec<i64>)], cancel: &CancelToken) -> Result<u32, AlgoError> {
+fn reach(parts: &[(Component, Vec<i64>)], cancel: &CancelToken) -> Result<u32, AlgoError> {
     let mut spans: Vec<u32> = Vec::new();
     for (part, layer) in parts {
         let rank = ranks(layer);
@@ -250,7 +250,7 @@ fn ranks(layer: &[i64]) -> Vec<u32> {
 
 /// The abscissae of a part's nodes, and behind them those of its bends, from 0 on.
 pub(crate) fn across(
-    part: &Part,
+    part: &Component,
     layer: &[i64],
     reach: u32,
     sweeps: usize,

@@ -6,7 +6,7 @@ use super::{Edge, slices};
 use crate::AlgoError;
 
 /// A part.
-pub(crate) struct Part {
+pub(crate) struct Component {
     /// Its nodes by their index in the graph, ascending.
     pub(crate) nodes: Vec<u32>,
     /// Its edges, between places in `nodes`.
@@ -21,10 +21,10 @@ pub(crate) fn parts(
     labels: &[u32],
     edges: &[Edge],
     cancel: &CancelToken,
-) -> Result<Vec<Part>, AlgoError> {
+) -> Result<Vec<Component>, AlgoError> {
     let many = labels.iter().max().map_or(0, |l| *l as usize + 1);
-    let mut parts: Vec<Part> =
-        (0..many).map(|_| Part { nodes: Vec::new(), edges: Vec::new() }).collect();
+    let mut parts: Vec<Component> =
+        (0..many).map(|_| Component { nodes: Vec::new(), edges: Vec::new() }).collect();
     let mut local = Vec::with_capacity(labels.len());
     for (v, label) in labels.iter().enumerate() {
         let nodes = &mut parts[*label as usize].nodes;

@@ -1,7 +1,7 @@
 //! The legend of a scene as the picture shows it, read as leniently as by the page (`shell/web/src/state/legend.ts`).
 
 use graphlume_raster::{Key, Legend, Row, Side};
-use graphlume_scene::{Place, backdrop};
+use graphlume_scene::{Anchor, backdrop};
 use serde_json::Value;
 
 use crate::messages::CollectionList;
@@ -66,7 +66,7 @@ fn key(color: &Value, side: Side) -> Option<Key> {
     let is_uncolored = entries.iter().all(|row| row.color.is_none());
     let ramp = if is_uncolored { ramp(color) } else { None };
     let sign = |look: &Value| {
-        let place = look["place"].as_u64().and_then(|p| Place::of_byte(u8::try_from(p).ok()?))?;
+        let place = look["place"].as_u64().and_then(|p| Anchor::of_byte(u8::try_from(p).ok()?))?;
         Some((place, look.clone()))
     };
     let signs = list(&color["signs"]).iter().filter_map(sign).collect();
@@ -156,7 +156,7 @@ mod tests {
         let row = &kind.entries[0];
         assert_eq!((row.color, row.size, row.opacity), (Some([0, 255, 0]), Some(16.0), Some(0.5)));
         assert_eq!((&row.signs, &kind.lines), (&vec![1], &vec!["inner".to_owned()]));
-        assert_eq!((kind.signs.len(), kind.signs[0].0), (1, Place::TopRight));
+        assert_eq!((kind.signs.len(), kind.signs[0].0), (1, Anchor::TopRight));
         assert!(
             way.side == Side::Edges && kind.side == Side::Nodes && way.entries[0].color.is_none()
         );

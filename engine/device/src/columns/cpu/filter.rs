@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::super::DType;
 use super::super::mask::last_word;
-use super::super::program::{GUARD, INVERT, NEGATE, Op, Program, SLOTS, Step, VALID};
+use super::super::program::{GUARD, INVERT, Instruction, NEGATE, Op, Program, SLOTS, VALID};
 use super::mask::pack8;
 use super::{CHUNK, CHUNK_WORDS};
 
@@ -80,7 +80,7 @@ fn group(
 }
 
 fn test(
-    step: &Step,
+    step: &Instruction,
     lists: &[u64],
     columns: &[Source<'_>],
     first: usize,
@@ -121,7 +121,7 @@ fn test(
 }
 
 fn typed(
-    step: &Step,
+    step: &Instruction,
     lists: &[u64],
     source: &Source<'_>,
     rows: std::ops::Range<usize>,
@@ -154,7 +154,7 @@ fn cast<A: Pod, B: Pod>(cells: &[A]) -> &[B] {
 
 #[allow(clippy::eq_op, reason = "a cell that does not equal itself is NaN")]
 fn each<T: Pod + PartialOrd>(
-    step: &Step,
+    step: &Instruction,
     lists: &[u64],
     values: &[T],
     low: T,
@@ -175,7 +175,12 @@ fn each<T: Pod + PartialOrd>(
     }
 }
 
-fn cells(step: &Step, values: &[u32], result: &mut [u32; GROUP], holds: impl Fn(u32) -> bool) {
+fn cells(
+    step: &Instruction,
+    values: &[u32],
+    result: &mut [u32; GROUP],
+    holds: impl Fn(u32) -> bool,
+) {
     let negate = step.flags & NEGATE != 0;
     cells_where(values, result, |v| holds(v) != negate);
 }

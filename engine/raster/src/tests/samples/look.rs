@@ -1,6 +1,6 @@
 //! Icons, badges and colours.
 
-use graphlume_scene::{Place, backdrop};
+use graphlume_scene::{Anchor, backdrop};
 use serde_json::json;
 
 use super::{DOUBLE, Dice, Formula, SINGLE, exact, exacts, single, singles};
@@ -27,16 +27,16 @@ pub(super) fn look() -> Vec<Formula> {
     }
     let mut sides = Formula::new("sides of badges", files, SINGLE);
     let places = [
-        Place::Icon,
-        Place::Top,
-        Place::TopRight,
-        Place::Right,
-        Place::BottomRight,
-        Place::Bottom,
-        Place::BottomLeft,
-        Place::Left,
-        Place::TopLeft,
-        Place::Cover,
+        Anchor::Icon,
+        Anchor::Top,
+        Anchor::TopRight,
+        Anchor::Right,
+        Anchor::BottomRight,
+        Anchor::Bottom,
+        Anchor::BottomLeft,
+        Anchor::Left,
+        Anchor::TopLeft,
+        Anchor::Cover,
     ];
     for place in places {
         sides.add(json!(place as u8), singles(icons::side(place)));
