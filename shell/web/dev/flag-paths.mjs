@@ -163,9 +163,9 @@ function outline(name, attributes) {
 
 /**
  * The filled outlines of a flag in a square of 512, the lowest first: each its colour as a number and its
- * closed parts, of steps in absolute coordinates. The first step of a part is where it begins; of the others two
- * numbers are a line's end, four a quadratic curve's control point and end, six a cubic one's control points
- * and end.
+ * closed parts, of steps in absolute coordinates. The first step of a part is where it begins; of the others
+ * two numbers are a line's end, four a quadratic curve's control point and end, six a cubic one's control
+ * points and end.
  */
 export function outlines(svg) {
   const [, seen] = svg.split('</mask>');

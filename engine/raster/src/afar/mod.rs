@@ -19,9 +19,9 @@ pub const MANY: usize = 3_000;
 /// Share of the picture that the discs of all groups take when everything is in view.
 const AREA: f64 = 0.12;
 /// Groups of each level at most: more have no room.
-const MOST: [usize; 2] = [140, 600];
+pub(crate) const MOST: [usize; 2] = [140, 600];
 /// What is left of nodes and edges behind groups.
-const CONTEXT: f64 = 0.4;
+pub(crate) const CONTEXT: f64 = 0.4;
 /// Least radius in pixels of a disc that stands for collapsed nodes.
 const DISC_MIN: f64 = 11.0;
 /// How far its second rim is from the first.

@@ -62,6 +62,8 @@ struct Item<'a> {
     is_badge: bool,
     at: [f32; 2],
     r: f32,
+    /// Half the diagonal of its sign as a share of the radius, where that is not the usual one.
+    fill: Option<f32>,
     alpha: f32,
     /// What is left of its colours, in that of the background.
     left: f32,
@@ -136,6 +138,7 @@ fn item<'a>(
         is_badge,
         at: [0, 1].map(|c| spot.at[c] + side[c] * off),
         r: if is_badge { badge } else { bounded(spot.radius) },
+        fill: None,
         alpha,
         disc,
         back,
@@ -151,6 +154,8 @@ pub(crate) struct Spot {
     pub(crate) alpha: f32,
     pub(crate) disc: [f32; 3],
     pub(crate) back: [f32; 3],
+    /// Half the diagonal that the sign may have, as a share of the radius, where it has more room than on a disc.
+    pub(crate) fill: Option<f32>,
 }
 
 impl Spot {
@@ -162,7 +167,8 @@ impl Spot {
         let at = [0, 1].map(|c| self.at[c] + side[c] * self.radius * 0.92);
         let r = look.bounded(self.place, if is_badge { badge } else { self.radius });
         let left = 1.0;
-        let item = Item { look, entry, is_edge, is_badge, at, r, alpha, left, disc, back };
+        let fill = self.fill;
+        let item = Item { look, entry, is_edge, is_badge, at, r, fill, alpha, left, disc, back };
         item.back(marks);
         item.front(marks);
     }
@@ -291,7 +297,8 @@ impl Item<'_> {
     /// An outline of size 1 in the middle of the disc, as large as fits; none where that is less than `least`.
     fn letters(&self, path: &Path, color: [f32; 4], least: f32) -> Option<Mark> {
         let [left, top, right, bottom] = path.bounds()?;
-        let share = if self.is_badge && !self.look.is_painted() { FILL_BADGE } else { FILL };
+        let usual = if self.is_badge && !self.look.is_painted() { FILL_BADGE } else { FILL };
+        let share = self.fill.unwrap_or(usual);
         let size = size_for([right - left, bottom - top], self.r, share);
         let middle = [f32::midpoint(left, right), f32::midpoint(top, bottom)];
         let place = |p: [f32; 2]| [0, 1].map(|c| self.at[c] + size * (p[c] - middle[c]));

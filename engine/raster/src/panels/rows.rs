@@ -16,11 +16,12 @@ const BADGED: f32 = 28.0;
 /// The same where icons of edges stand beside their lines, and from there to the middle of an icon.
 const BESIDE: f32 = 40.0;
 const ICON_AT: f32 = 31.0;
-/// Radius of a disc without a size, of one that would hold a glyph that stands alone, of the smallest one, and of a badge.
+/// Radius of a disc without a size, of the smallest one, and of a badge.
 const DISC: f32 = 8.0;
-const FREE: f32 = 10.0;
 const DISC_MIN: f32 = 4.0;
 const BADGE: f32 = 5.0;
+/// Half the diagonal of a glyph without a disc around it, as a share of the radius that one would have.
+const FREE: f32 = 0.98;
 /// Letters of a text that fit a disc, and the size of those that do not.
 const FITTING: usize = 3;
 const TEXT: f32 = 8.8;
@@ -133,7 +134,7 @@ impl Sign {
             }));
             icons.clear();
         }
-        let spot = |place, radius: f32, disc| Spot {
+        let spot = |place, radius: f32, disc, fill| Spot {
             place,
             is_edge: self.is_edge && !is_badge(place),
             at,
@@ -141,17 +142,17 @@ impl Sign {
             alpha: opacity,
             disc,
             back: inks.plate,
+            fill,
         };
         for (place, look, entry) in icons {
             // Without a disc around it there is more room for a glyph.
-            let is_free = disc.is_none() && entry.back.is_none() && !self.is_edge;
             let is_glyph = matches!(entry.sign, Some(look::Sign::Glyph(_)));
-            let free = if is_free && is_glyph { FREE } else { DISC };
-            let radius = disc.unwrap_or(free).max(DISC_MIN);
-            spot(*place, radius, ground).draw(marks, look, entry, BADGE);
+            let is_free = is_glyph && disc.is_none() && entry.back.is_none();
+            let radius = disc.unwrap_or(DISC).max(DISC_MIN);
+            spot(*place, radius, ground, is_free.then_some(FREE)).draw(marks, look, entry, BADGE);
         }
         for (place, look, entry) in badges {
-            spot(*place, DISC, color).draw(marks, look, entry, BADGE);
+            spot(*place, DISC, color, None).draw(marks, look, entry, BADGE);
         }
     }
 }

@@ -23,9 +23,9 @@ import { NodeSample } from './node-sample.ts';
 import { MANY } from './watch.ts';
 
 /** Groups of each level at most: more have no room on a stage. */
-const MOST = [140, 600] as const;
+export const MOST = [140, 600] as const;
 /** What is left of nodes and edges behind groups. */
-const CONTEXT = { nodes: 0.4, edges: 0.4 };
+export const CONTEXT = { nodes: 0.4, edges: 0.4 };
 /** What is left of groups when nodes are highlighted. */
 const ASIDE = 0.25;
 /** Room around the stage in which discs reach into it, on both sides together. */

@@ -73,7 +73,7 @@ export function holdGroup(group: string, holders: Record<string, (input: never) 
   test(`pictures and the page have the same formulae of ${group}`, () => {
     assert.deepEqual(Object.keys(formulae).sort(), Object.keys(holders).sort(), `formulae of ${file}`);
     for (const [name, { raster, page, within, samples }] of Object.entries(formulae)) {
-      assert.ok(samples.length > 1, `${file} has no samples of "${name}": ${ANEW}`);
+      assert.ok(samples.length > 0, `${file} has no samples of "${name}": ${ANEW}`);
       samples.forEach((sample, k) => {
         const found = holders[name](structuredClone(sample.in) as never);
         const one = difference(sample.out, found, within);

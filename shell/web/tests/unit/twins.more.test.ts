@@ -24,8 +24,9 @@ import { dataOf, listOf, marks, pictureOf, stored, viewOf, type Told } from './t
 const location = { search: '', hash: '', href: 'http://page/graph/graph.html' };
 const document = { createElement: () => ({ getContext: () => null }) };
 Object.assign(globalThis, { location, document, innerWidth: 800, innerHeight: 600 });
-const { Afar } = await import('../../src/afar/afar.ts');
+const { Afar, CONTEXT, MOST } = await import('../../src/afar/afar.ts');
 const { CollapsedNodes } = await import('../../src/afar/collapsed.ts');
+const { MANY } = await import('../../src/afar/watch.ts');
 const documentState = await import('../../src/document/state.ts');
 const icons = await import('../../src/bound/icons.ts');
 const underlay = await import('../../src/bound/underlay.ts');
@@ -298,6 +299,8 @@ holdGroup('look', {
     sizeFor({ w, h }, r, share),
   'sides of badges': (place: number) => SIDES[place],
   'measures of icons': (name: string) => MEASURES[name],
+  'measures of the view from afar': (name: 'many' | 'most' | 'left') =>
+    ({ many: MANY, most: [...MOST], left: [CONTEXT.nodes, CONTEXT.edges] })[name],
   'colours on light': (rgba: number[]) => [...recolorForLight(Uint8Array.from(rgba), new Uint8Array(1))],
   backgrounds: (text: string) => {
     const color = parseColor(text);

@@ -26,7 +26,7 @@ export interface Told {
 }
 
 /** Where stored coordinates are told from: a place with which no rounding comes in. */
-const ORIGIN = { x: 8, y: -4 };
+export const ORIGIN = { x: 8, y: -4 };
 
 /** Stored coordinates, as position frames leave them: a node that has not both of them has none. */
 export function stored(xy: Told['xy'], origin = { x: 0, y: 0 }): Float32Array {

@@ -1,4 +1,5 @@
 import { BLOBS_FS, BLOBS_VS } from '../../src/afar/blob-shaders.ts';
+import { BENT_QUADS_VS } from '../../src/afar/bundle-shaders.ts';
 import type { Program } from '../../src/gl/gpu.ts';
 import { Renderer } from '../../src/gl/renderer.ts';
 import { ARROWS_VS, NODES_FS, NODES_VS, QUADS_VS, TONE_FS } from '../../src/gl/shaders.ts';
@@ -6,7 +7,7 @@ import { passingAt } from '../../src/scene/ink.ts';
 import { packedOf } from '../../src/scene/near.ts';
 import { Shader, type Value } from './glsl.ts';
 import { holdGroup } from './twins.hold.ts';
-import { dataOf, listOf, sizesOf, viewOf, type Told } from './twins.scene.ts';
+import { dataOf, listOf, ORIGIN, pictureOf, sizesOf, viewOf, type Told } from './twins.scene.ts';
 
 /** What shaders compute, run by an interpreter of their text. */
 
@@ -15,6 +16,7 @@ type Colored = Told & { colors: number[][]; own?: number[][]; some?: boolean; wi
 
 const quads = new Shader(QUADS_VS);
 const arrows = new Shader(ARROWS_VS);
+const bentQuads = new Shader(BENT_QUADS_VS);
 
 /** The uniforms of a program, by the renderer's own code. */
 function uniforms(told: Colored, more: { light?: boolean; fade?: number } = {}): Globals {
@@ -83,6 +85,27 @@ function places(told: Colored): unknown {
     });
     return { edge, rank, at };
   });
+}
+
+function bent(told: Colored): unknown {
+  const globals = uniforms(told);
+  const { hubs } = pictureOf(told).renderer.bending as unknown as { hubs: Float32Array };
+  const { count, pairs } = listOf(told);
+  // Stored coordinates of `pictureOf` are told from a place of its own.
+  globals.uHubs = (k) => [hubs[2 * k] + ORIGIN.x, hubs[2 * k + 1] + ORIGIN.y];
+  const pixel = (at: Value): Value => bentQuads.call('pixel', [at], globals);
+  return Array.from({ length: count }, (_, k) => {
+    const edge = pairs[2 * k];
+    const [s, d] = told.ends.slice(2 * edge, 2 * edge + 2);
+    const [from, to] = [s, d].map((v) => bentQuads.call('hub', [v], globals));
+    if (!bentQuads.call('bends', [from, to], globals)) return [];
+    const [a, b] = [s, d].map((v) => pixel(place(globals, v)));
+    const at = [0, 0.125, 0.5, 0.75, 1].flatMap((t) => {
+      const [x, y] = bentQuads.call('bent', [a, pixel(from), pixel(to), b, t], globals) as number[];
+      return [x, told.size[1] - y];
+    });
+    return [[edge, at]];
+  }).flat();
 }
 
 function inkOf(told: Colored & { light: boolean; fade: number }): unknown {
@@ -200,6 +223,7 @@ function toned(of: Toned): unknown {
 
 holdGroup('shaders', {
   'places on lines': places,
+  'places on bundled lines': bent,
   'width of a line for many': (count: number) => quads.call('swell', [[0, packedOf(0, count)]], {}),
   'ink of an edge': inkOf,
   'arrow heads': heads,

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fitView } from '../../src/scene/fit.ts';
 import { fitWithDiscs, radiusOf, RIM_PX } from '../../src/afar/disc-fit.ts';
-import { givenBox, percentileBox, toGraph, toScreen, type Box, type View } from '../../src/scene/camera.ts';
+import { givenBox, percentileBox, toGraph, toScreen, viewBox } from '../../src/scene/camera.ts';
+import type { Box, View } from '../../src/scene/camera.ts';
 import { isDirected } from '../../src/scene/direction.ts';
 import { clippedLength, inkLength, inkRule, passingAt } from '../../src/scene/ink.ts';
 import { curveOf, isAlong } from '../../src/scene/line-curve.ts';
-import { countOf, edgeList, edgesInBox, packedOf, rankOf } from '../../src/scene/near.ts';
+import { NearEdges } from '../../src/scene/near-edges.ts';
+import { countOf, edgeList, packedOf, rankOf } from '../../src/scene/near.ts';
 import { diameterOf } from '../../src/scene/node-size.ts';
 import { rareEdges, rareOpacity } from '../../src/scene/rare-edges.ts';
 import { Picture } from '../../src/picture/picture.ts';
@@ -142,13 +144,13 @@ holdGroup('lines', {
 holdGroup('near', {
   'edges in view': (of: Told & { most: number }) => {
     const data = dataOf(of);
-    const [{ cx, cy, scale }, { w, h }] = [viewOf(of.view), sides(of.size)];
-    // By how much the page grows the view that it searches: `grow` of near-edges.ts.
-    const [x, y] = [(w * 0.85) / scale, (h * 0.85) / scale];
-    const box = { minX: cx - x, maxX: cx + x, minY: cy - y, maxY: cy + y };
-    const found = edgesInBox(data.ends, data.edgesKnown, data.current, box, of.most, data.edgeHidden);
-    return found && [...found];
+    // Of fewer edges than may be drawn all are.
+    const near = new NearEdges(false);
+    Object.assign(near, { limit: of.most });
+    const list = near.list(data, viewBox(viewOf(of.view), sides(of.size)), 0, 0, true);
+    return list && [...list.pairs].filter((_, k) => k % 2 === 0).sort((a, b) => a - b);
   },
+  'how many edges are drawn one by one': () => (new NearEdges(false) as unknown as { limit: number }).limit,
 });
 
 holdGroup('rare', {
@@ -176,12 +178,11 @@ holdGroup('ink', {
     clippedLength({ minX: 0, minY: 0, maxX: w, maxY: h }, ax, ay, bx, by),
   'ink of a picture': (of: Told & { drawn: number }) => {
     const data = dataOf(of);
-    const [{ cx, cy, scale }, { w, h }] = [viewOf(of.view), sides(of.size)];
-    const [x, y] = [w / 2 / scale, h / 2 / scale];
-    const box = { minX: cx - x, maxX: cx + x, minY: cy - y, maxY: cy + y };
+    const [view, { w, h }] = [viewOf(of.view), sides(of.size)];
+    const box = viewBox(view, { w, h });
     const passing = passingAt(num(of.zoom));
     const { ends, current, numEdges, edgeHidden } = data;
-    const length = inkLength(ends, current, box, scale, numEdges, edgeHidden, passing);
+    const length = inkLength(ends, current, box, view.scale, numEdges, edgeHidden, passing);
     return { ...inkRule(w * h, length * of.drawn) };
   },
 });

@@ -52,13 +52,15 @@ pub(super) fn near() -> Vec<Formula> {
                 seen.hidden[1] = (0..edges as u32).filter(|e| e % 6 == 1).collect();
             }
         }
-        let most = [2, 20, 60, 1_000][k % 4];
+        let most = [1, edges / 4, edges / 2, edges - 1][k % 4].max(1);
         let found = seen.drawn(|drawing| near_edges::in_view(drawing, &seen.view(drawing), most));
         let mut told = seen.told();
         told["most"] = json!(most);
         formula.add(told, json!(found));
     }
-    vec![formula]
+    let mut limit = Formula::new("how many edges are drawn one by one", files, DOUBLE);
+    limit.add(json!("with a card, as pictures"), json!(near_edges::NEAR_MAX));
+    vec![formula, limit]
 }
 
 pub(super) fn rare() -> Vec<Formula> {

@@ -4,8 +4,8 @@ use graphlume_scene::{Anchor, backdrop};
 use serde_json::json;
 
 use super::{DOUBLE, Dice, Formula, SINGLE, exact, exacts, single, singles};
-use crate::icons;
 use crate::settings::Theme;
+use crate::{afar, icons};
 
 pub(super) fn look() -> Vec<Formula> {
     let files = ["engine/raster/src/icons/mod.rs", "shell/web/src/bound/icons.ts"];
@@ -57,7 +57,17 @@ pub(super) fn look() -> Vec<Formula> {
     for (name, ink) in [("dark ink", icons::DARK), ("light ink", icons::LIGHT)] {
         constants.add(json!(name), json!(ink.map(|c| (c * 255.0).round() as u8)));
     }
-    vec![sizes, sides, constants, palette(), backgrounds()]
+    vec![sizes, sides, constants, far(), palette(), backgrounds()]
+}
+
+/// From how many nodes on there are communities, how many of each level, and what is left of nodes and edges behind them.
+fn far() -> Formula {
+    let files = ["engine/raster/src/afar/mod.rs", "shell/web/src/afar/afar.ts"];
+    let mut formula = Formula::new("measures of the view from afar", files, DOUBLE);
+    formula.add(json!("many"), json!(crate::MANY));
+    formula.add(json!("most"), json!(afar::MOST));
+    formula.add(json!("left"), json!([afar::CONTEXT, afar::CONTEXT]));
+    formula
 }
 
 /// Built-in hues on light, and colours that are near to them.

@@ -17,7 +17,7 @@ use crate::tone::Tone;
 const SHADERS: &str = "shell/web/src/gl/shaders.ts";
 
 pub(super) fn shaders() -> Vec<Formula> {
-    vec![curves(), swells(), inks(), arrows(), discs(), blobs(), lines(), tones()]
+    vec![curves(), bundled(), swells(), inks(), arrows(), discs(), blobs(), lines(), tones()]
 }
 
 /// A graph with colours, some of whose nodes are out of the picture.
@@ -55,6 +55,30 @@ fn curves() -> Formula {
                 let curve = canvas.curve(*line)?;
                 let at = [0.0, 0.125, 0.5, 0.75, 1.0].into_iter().flat_map(|t| curve.at(t));
                 Some(json!({"edge": line.edge, "rank": line.rank, "at": singles(at)}))
+            };
+            lines.all.iter().filter_map(way).collect()
+        });
+        formula.add(told(&seen), json!(found));
+    }
+    formula
+}
+
+/// Places on lines that communities lead.
+fn bundled() -> Formula {
+    let there = "shell/web/src/afar/bundle-shaders.ts";
+    let here = "engine/raster/src/edges/curve.rs";
+    let mut formula = Formula::new("places on bundled lines", [here, there], SINGLE);
+    let mut dice = Dice(606);
+    for k in 0..12 {
+        let mut seen = colored(k, &mut dice);
+        seen.bundle = true;
+        seen.groups = vec![(0..8).map(|v| v % 3).collect()];
+        let found: Vec<Value> = seen.seen(|canvas| {
+            let lines = Lines::of(0..seen.ends.len() as u32, canvas.drawing);
+            let way = |line: &crate::edges::lines::Line| {
+                let curve = canvas.curve(*line).filter(|curve| curve.led.is_some())?;
+                let at = [0.0, 0.125, 0.5, 0.75, 1.0].into_iter().flat_map(|t| curve.at(t));
+                Some(json!([line.edge, singles(at)]))
             };
             lines.all.iter().filter_map(way).collect()
         });
