@@ -280,12 +280,12 @@ pub enum ToPage<'a> {
         #[serde(flatten)]
         facts: &'a GraphFacts,
         /// The meaning of colours and sizes (`graphlume_scene::legend`).
-        #[cfg_attr(test, ts(type = "LegendSides | null"))]
+        #[cfg_attr(test, ts(type = "LegendSides"))]
         legend: &'a Value,
         /// Whether a label or a title of the edges is bound.
         edges_named: bool,
-        /// Axes and map under the edges (`graphlume_scene::axes`); null for none.
-        #[cfg_attr(test, ts(type = "Underlay | null"))]
+        /// Axes and map under the edges (`graphlume_scene::axes`).
+        #[cfg_attr(test, ts(type = "Underlay"))]
         underlay: &'a Value,
         /// Whether edges have colours of their own.
         has_edge_colors: bool,
@@ -307,10 +307,10 @@ pub enum ToPage<'a> {
     /// Colours and sizes mean something else; their frames follow.
     Legend {
         /// As in `Graph`.
-        #[cfg_attr(test, ts(type = "LegendSides | null"))]
+        #[cfg_attr(test, ts(type = "LegendSides"))]
         legend: &'a Value,
         /// As in `Graph`.
-        #[cfg_attr(test, ts(type = "Underlay | null"))]
+        #[cfg_attr(test, ts(type = "Underlay"))]
         underlay: &'a Value,
     },
     /// The collections, when there are any and whenever they change.

@@ -139,7 +139,7 @@ export class SharedDocument {
       viewer.socket.send(Buffer.concat([head, prefix, ...data.map((part) => Buffer.from(part))]));
     }
     if (icons) viewer.socket.send(iconFrame((kind, more) => this.header(kind, more), icons));
-    viewer.say({ t: 'legend', legend, underlay: null });
+    viewer.say({ t: 'legend', legend: legend ?? {}, underlay: { axes: [], map: null } });
     viewer.say({ t: 'collections', ...collections });
   }
 

@@ -170,7 +170,7 @@ fn to_page() -> Vec<Value> {
         (json!({"node_size": {"title": "degree"}}), json!({"scale": 1.0, "x": 0.0, "y": 0.0}));
     let axes = json!([{"r": 2.0, "kind": "plain"}, {"y": 1.5, "kind": "space", "label": "b", "width": 2.0}]);
     let underlays =
-        [Value::Null, json!({"axes": axes, "map": map}), json!({"axes": [], "map": null})];
+        [json!({"axes": [], "map": null}), json!({"axes": axes, "map": map, "origin": [1e6, 2e6]})];
     let graph = |state: &SessionState, underlay| {
         json!(ToPage::Graph {
             facts: &facts,
@@ -256,7 +256,7 @@ fn to_page() -> Vec<Value> {
     ];
     all.extend([(&state, &underlays[0]), (&ended, &underlays[1])].map(|(s, u)| graph(s, u)));
     all.extend(
-        underlays.each_ref().map(|u| json!(ToPage::Legend { legend: &Value::Null, underlay: u })),
+        underlays.each_ref().map(|u| json!(ToPage::Legend { legend: &legend, underlay: u })),
     );
     all.extend([
         json!(ToPage::Columns {

@@ -108,8 +108,8 @@ export class Bound implements BoundLayer {
       this.edgeNames.clear();
       this.edgesNamed = message.edges_named;
       this.hovered = -1;
-    } else if (!message.underlay) return;
-    this.underlay.set(message.underlay?.axes ?? [], message.underlay?.map ?? null);
+    }
+    this.underlay.set(message.underlay.axes, message.underlay.map);
     this.hook();
     // The painter keeps a picture at rest as it is.
     this.viewer.picture.change();

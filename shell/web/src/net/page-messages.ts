@@ -8,11 +8,11 @@ export type ToPage =
   | {
     t: 'graph';
     /** The meaning of colours and sizes (`graphlume_scene::legend`). */
-    legend: LegendSides | null;
+    legend: LegendSides;
     /** Whether a label or a title of the edges is bound. */
     edges_named: boolean;
-    /** Axes and map under the edges (`graphlume_scene::axes`); null for none. */
-    underlay: Underlay | null;
+    /** Axes and map under the edges (`graphlume_scene::axes`). */
+    underlay: Underlay;
     /** Whether edges have colours of their own. */
     has_edge_colors: boolean;
     /** The layout. */
@@ -52,9 +52,9 @@ export type ToPage =
   | {
     t: 'legend';
     /** As in `Graph`. */
-    legend: LegendSides | null;
+    legend: LegendSides;
     /** As in `Graph`. */
-    underlay: Underlay | null;
+    underlay: Underlay;
   }
   | { t: 'collections' } & CollectionList
   | {

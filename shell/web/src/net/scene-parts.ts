@@ -29,4 +29,6 @@ export interface LegendSides {
 export interface Underlay {
   axes: AxisRow[];
   map: MapPlace | null;
+  /** What was subtracted from the coordinates of the data; absent where that is nothing. */
+  origin?: [number, number];
 }

@@ -134,7 +134,7 @@ export class LiveViewer extends Viewer {
   private onUnderlay(message: Told<'graph' | 'legend'>): void {
     const { underlay } = message;
     const isNamed = message.t === 'graph' && message.edges_named;
-    if (bound || underlay?.axes.length || underlay?.map || isNamed) withBound((all) => all.underlie(message));
+    if (bound || underlay.axes.length || underlay.map || isNamed) withBound((all) => all.underlie(message));
   }
 
   private newElements(nodes: number, edges: number): void {
@@ -169,9 +169,9 @@ export class LiveViewer extends Viewer {
     if (fresh) store.announcement.value = `New collection: ${fresh.name}.`;
   }
 
-  private onLegend(legend: LegendSides | null): void {
+  private onLegend(legend: LegendSides): void {
     store.legend.value = legend;
-    const size = legend?.node_size;
+    const size = legend.node_size;
     // The degree is what sizes go by when nobody says otherwise.
     this.picture.sizesBound = Boolean(size) && size?.title !== 'degree';
   }
