@@ -10,7 +10,7 @@ use graphlume_algo::{
     ALGORITHMS, Accelerator, AlgoError, AlgorithmSpec, Input, Kind, Output, ParamValues, Values,
     run,
 };
-use graphlume_algo::{Place, Work};
+use graphlume_algo::{ComputedOn, Work};
 use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_emu::emulator::{self, Times};
 use graphlume_emu::{Zoo, fault_test, gpu_test};
@@ -90,8 +90,8 @@ fn every_form_gives_the_columns_of_the_cpu_on_every_graph() {
                     let spec = find(library, algorithm);
                     let want = answer(spec, &t, weights, pairs, None).unwrap();
                     let got = answer(spec, &t, weights, pairs, Some(&device)).unwrap();
-                    assert_eq!(want.place, Place::Cpu);
-                    if let Place::CpuBecause(why) = &got.place {
+                    assert_eq!(want.place, ComputedOn::Cpu);
+                    if let ComputedOn::CpuBecause(why) = &got.place {
                         assert!(why.contains("weights") && weights.is_some(), "{what}: {why}");
                     }
                     assert!(same(&want, &got, 1e-6), "{what}: {want:?} {got:?}");
@@ -117,7 +117,7 @@ fn communities_of_the_device_are_as_good_as_those_of_the_cpu() {
             let spec = find(library, algorithm);
             let want = answer(spec, &t, weights, pairs, None).unwrap();
             let got = answer(spec, &t, weights, pairs, Some(&device)).unwrap();
-            assert!(matches!(got.place, Place::Gpu(_)), "{:?}", got.place);
+            assert!(matches!(got.place, ComputedOn::Gpu(_)), "{:?}", got.place);
             let (want, got) = (modularity(&t, &want), modularity(&t, &got));
             assert!(want > 0.02 && (want - got).abs() < 0.003, "{algorithm}: {want} {got}");
         }
@@ -162,7 +162,10 @@ fn what_an_algorithm_makes_ready_stays_with_the_graph() {
         let ranks = |pairs: &[&str]| {
             let want = answer(spec, &t, None, pairs, None).unwrap();
             let got = answer(spec, &t, None, pairs, Some(&keeps)).unwrap();
-            assert!(matches!(got.place, Place::Gpu(_)) && same(&want, &got, 1e-6), "{pairs:?}");
+            assert!(
+                matches!(got.place, ComputedOn::Gpu(_)) && same(&want, &got, 1e-6),
+                "{pairs:?}"
+            );
         };
         ranks(&[]);
         let graph = keeps.graph.get().unwrap();
@@ -195,7 +198,7 @@ fn what_the_device_does_not_take_is_answered_by_the_cpu_with_the_reason() {
         .unwrap()
         .place
         {
-            Place::CpuBecause(why) => why,
+            ComputedOn::CpuBecause(why) => why,
             other => panic!("{other:?}"),
         };
         let formless =
@@ -232,9 +235,9 @@ fn faulty_device_at_every_call_costs_a_reason_and_nothing_else() {
                 assert_eq!(device.gpu.budget().used(), opened, "{name} {k}");
                 assert!(same(&want, &got, 1e-4), "{name} {k}");
                 match got.place {
-                    Place::Gpu(_) => break,
-                    Place::CpuBecause(why) => assert!(why.contains("GPU failed"), "{why}"),
-                    Place::Cpu => panic!("{name} {k}: nothing is said"),
+                    ComputedOn::Gpu(_) => break,
+                    ComputedOn::CpuBecause(why) => assert!(why.contains("GPU failed"), "{why}"),
+                    ComputedOn::Cpu => panic!("{name} {k}: nothing is said"),
                 }
                 assert!(k < 200, "{name}");
             }

@@ -94,7 +94,8 @@ async fn each_account_sees_exactly_its_own() {
 /// Whether reading, uploading and deleting are allowed.
 async fn rights(rig: &Rig, who: &Principal, id: &str) -> [Right; 3] {
     let read = rig.service.datasets.get(who, id).await.map(|_| ());
-    let write = rig.part(who, id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.map(|_| ());
+    let write =
+        rig.part(who, id, ElementKind::Edges, "csv", EDGES_CSV.as_bytes()).await.map(|_| ());
     [outcome(read), outcome(write), outcome(delete_probe(rig, who, id).await)]
 }
 

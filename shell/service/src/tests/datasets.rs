@@ -179,7 +179,7 @@ async fn tables_uploaded_directly_complete_a_dataset_and_replace_each_other() {
     let body = create_body(json!({"node_encodings": {"bindings": {"node": "id"}}}));
     let id = rig.dataset(&alice, body).await.unwrap();
     assert!(matches!(load(&rig, &id), Err(LoadError::Waiting(_))));
-    let got = rig.part(&alice, &id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
+    let got = rig.part(&alice, &id, ElementKind::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
     let want = json!({
         "data": {"dataset_id": id, "dtypes": {"s": "object", "d": "object", "w": "int64"},
                  "num_cols": 3, "num_rows": 3, "time_parsing_s": 0, "notices": []},
@@ -192,9 +192,9 @@ async fn tables_uploaded_directly_complete_a_dataset_and_replace_each_other() {
     assert_eq!(got, want);
     assert!(load(&rig, &id).unwrap().nodes.is_none());
     let rows = br#"[{"id":"a"},{"id":"lonely"}]"#;
-    rig.part(&alice, &id, Part::Nodes, "json", rows).await.unwrap();
+    rig.part(&alice, &id, ElementKind::Nodes, "json", rows).await.unwrap();
     assert_eq!(load(&rig, &id).unwrap().nodes.unwrap().num_rows(), 2);
-    rig.part(&alice, &id, Part::Edges, "csv", b"s,d\nx,y\n").await.unwrap();
+    rig.part(&alice, &id, ElementKind::Edges, "csv", b"s,d\nx,y\n").await.unwrap();
     assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 1);
     let shown = rig.service.datasets.get(&alice, &id).await.unwrap().data;
     assert_eq!(shown.edge_count, Some(1));
@@ -207,10 +207,10 @@ async fn tables_uploaded_directly_complete_a_dataset_and_replace_each_other() {
         ("orc", b"ORC".as_slice(), Code::InvalidArgument),
         ("doc", b"x".as_slice(), Code::InvalidArgument),
     ] {
-        let e = rig.part(&alice, &id, Part::Edges, format, body).await.unwrap_err();
+        let e = rig.part(&alice, &id, ElementKind::Edges, format, body).await.unwrap_err();
         assert_eq!(e.code(), want, "{format} {e}");
     }
-    let e = rig.part(&alice, &id, Part::Edges, "csv", b"a,b\n1,2\n").await.unwrap_err();
+    let e = rig.part(&alice, &id, ElementKind::Edges, "csv", b"a,b\n1,2\n").await.unwrap_err();
     assert!(
         e.to_string().contains("edge_encodings.bindings.source") && e.to_string().contains("a, b")
     );
@@ -238,7 +238,7 @@ async fn lost_derived_tables_are_made_again_from_the_uploaded_bytes() {
     let rig = Rig::with(&["alice"]);
     let alice = rig.user("alice").await;
     let id = rig.empty_dataset(&alice).await;
-    rig.part(&alice, &id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
+    rig.part(&alice, &id, ElementKind::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
     let first = load(&rig, &id).unwrap().edges;
     let (dir, clock) = rig.stop();
     std::fs::remove_dir_all(dir.path().join("derived")).unwrap();
@@ -283,7 +283,7 @@ async fn a_deleted_dataset_is_gone_for_everybody() {
     assert_eq!(code(rig.service.datasets.get(&alice, &id).await), Code::NotFound);
     assert_eq!(code(rig.service.delete_dataset(&alice, &id).await), Code::NotFound);
     assert!(matches!(load(&rig, &id), Err(LoadError::NotFound(_))));
-    let gone = rig.part(&alice, &id, Part::Edges, "csv", b"s,d\n1,2\n").await;
+    let gone = rig.part(&alice, &id, ElementKind::Edges, "csv", b"s,d\n1,2\n").await;
     assert_eq!(code(gone), Code::NotFound);
 }
 

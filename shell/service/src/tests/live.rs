@@ -22,7 +22,7 @@ fn names(listed: &Value) -> Vec<String> {
 /// A dataset with three nodes.
 async fn triangle(rig: &Rig, who: &Principal) -> String {
     let id = rig.empty_dataset(who).await;
-    rig.part(who, &id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
+    rig.part(who, &id, ElementKind::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
     id
 }
 

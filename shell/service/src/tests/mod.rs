@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use crate::admin::{Admin, NewUser};
 use crate::{
-    Bootstrap, DirectReply, FileReply, IdentityError, PageRequest, Part, Principal, Service,
+    Bootstrap, DirectReply, ElementKind, FileReply, IdentityError, PageRequest, Principal, Service,
     ServiceConfig, ServiceError,
 };
 
@@ -168,7 +168,7 @@ impl Rig {
         &self,
         who: &Principal,
         id: &str,
-        part: Part,
+        part: ElementKind,
         format: &str,
         body: &[u8],
     ) -> Result<DirectReply, ServiceError> {

@@ -158,7 +158,7 @@ async fn an_upload_reaches_the_engine_and_the_counts_come_back() {
     let alice = rig.user("alice").await;
     let id = rig.empty_dataset(&alice).await;
     let s = rig.service.sessions.open(&alice, &id, None, &[]).await.unwrap().session_id;
-    rig.part(&alice, &id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
+    rig.part(&alice, &id, ElementKind::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
     let deadline = std::time::Instant::now() + Duration::from_secs(20);
     loop {
         // Each look of a viewer also fills in the counts, once they are known.
