@@ -5,7 +5,7 @@ use graphlume_types::Notice;
 
 use super::*;
 use crate::wire::{Axis, Decoded, Stamp, decode, encode_icons};
-use crate::{IconLayer, Place};
+use crate::{Anchor, IconLayer};
 
 fn floats(v: &[f64]) -> ArrayRef {
     Arc::new(Float64Array::from(v.to_vec()))
@@ -29,7 +29,7 @@ fn a_bound_column_names_glyphs_flags_and_pictures() {
     let column = texts(&["fa-user", "DE", "data:image/png;base64,AA==", "nobody"]);
     let scene = Case::path(("k", column)).bind(json!({"node_icon": "k"}), json!({})).scene();
     let [layer] = scene.icons.as_slice() else { panic!("{:?}", scene.icons) };
-    assert_eq!((layer.axis, layer.place), (Axis::Node, Place::Icon));
+    assert_eq!((layer.axis, layer.place), (Axis::Node, Anchor::Icon));
     assert_eq!(
         shown(layer),
         [
@@ -172,7 +172,7 @@ fn badges_have_a_side_and_colours_of_another_column() {
     let scene = case.scene();
     assert!(scene.notices.is_empty(), "{:?}", scene.notices);
     let layer = &scene.icons[0];
-    assert_eq!(layer.place, Place::BottomLeft);
+    assert_eq!(layer.place, Anchor::BottomLeft);
     let bug = |bg: &str| json!({"glyph": "\u{f188}", "color": "#ffffff", "bg": bg});
     let bare = |bg: &str| json!({"color": "#ffffff", "bg": bg});
     assert_eq!(shown(layer), [bug("#008000"), bare("#ff0000"), bug("#ff0000"), bare("#008000")]);
@@ -215,9 +215,9 @@ fn every_place_of_a_badge_is_read_and_the_cover_is_drawn_first() {
     let found: Vec<u8> = scene.icons.iter().map(|l| l.place as u8).collect();
     assert_eq!(found, [9, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
     for byte in found {
-        assert_eq!(Place::of_byte(byte).map(|p| p as u8), Some(byte));
+        assert_eq!(Anchor::of_byte(byte).map(|p| p as u8), Some(byte));
     }
-    assert_eq!(Place::of_byte(10), None);
+    assert_eq!(Anchor::of_byte(10), None);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Bits, IconLayer, Place};
+use crate::{Anchor, Bits, IconLayer};
 
 /// From the crate's folder, where cargo runs tests. A path that is compiled in may be of another checkout, whose
 /// target folder this one shares.
@@ -51,7 +51,7 @@ fn icons(
     stamp: Stamp,
     name: &'static str,
     axis: Axis,
-    place: Place,
+    place: Anchor,
     shown: &[u16],
 ) -> (&'static str, Bytes, Value) {
     let look =
@@ -136,8 +136,8 @@ fn all() -> Vec<(&'static str, Bytes, Value)> {
             encode_depth(stamp, &[1.0, f32::NAN, -2.0, 4.0]),
             json!({"steps": [32767, 65535, 0, 65534]}),
         ),
-        icons(stamp, "icons_nodes", Axis::Node, Place::Icon, &[1, 0, 2]),
-        icons(stamp, "icons_edges", Axis::Edge, Place::TopLeft, &[2, 2, 1, 0, 1]),
+        icons(stamp, "icons_nodes", Axis::Node, Anchor::Icon, &[1, 0, 2]),
+        icons(stamp, "icons_edges", Axis::Edge, Anchor::TopLeft, &[2, 2, 1, 0, 1]),
     ]
 }
 

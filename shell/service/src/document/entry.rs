@@ -86,6 +86,11 @@ const LOOK_CHARS_MAX: usize = 200;
 const RULES: [&str; 7] = ["expr", "brush", "nodes", "ego", "query", "gfql", "sets"];
 
 impl<'a> PathTarget<'a> {
+    /// Whether a page that does not control the session may change it, for itself alone.
+    pub(crate) const fn is_private(&self) -> bool {
+        matches!(self, Self::Filter(_) | Self::PruneOrphans | Self::Collapsed(_) | Self::Look(_))
+    }
+
     /// What `path` leads to.
     ///
     /// # Errors

@@ -441,13 +441,7 @@ fn check_all(changes: &[ChangeRequest], limits: &Limits) -> Result<Vec<Change>, 
         if !seen.insert(path) {
             return Err(ServiceError::invalid("changes", format!("changes names {path:?} twice")));
         }
-        let private = matches!(
-            PathTarget::of(path)?,
-            PathTarget::Filter(_)
-                | PathTarget::PruneOrphans
-                | PathTarget::Collapsed(_)
-                | PathTarget::Look(_)
-        );
+        let private = PathTarget::of(path)?.is_private();
         let own_max = if *controls { usize::MAX } else { OWN_DOCUMENT_BYTES_MAX };
         if value.as_ref().is_some_and(|text| text.as_str().len() > own_max) {
             return Err(ServiceError::TooLarge {
