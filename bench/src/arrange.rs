@@ -63,13 +63,13 @@ fn degrees(topology: &Topology) -> Vec<f32> {
 }
 
 /// The part of the nodes whose discs overlap another's where the picture fits the stage.
-fn overlapping(at: &[[f64; 2]], diameters: &[f32]) -> Result<f64, AlgoError> {
-    let Some(view) = ViewBox::of(at) else { return Ok(0.0) };
-    let pixels: Vec<[f64; 2]> = at.iter().map(|p| p.map(|x| x * view.scale)).collect();
+fn overlapping(positions: &[[f64; 2]], diameters: &[f32]) -> Result<f64, AlgoError> {
+    let Some(view) = ViewBox::of(positions) else { return Ok(0.0) };
+    let pixels: Vec<[f64; 2]> = positions.iter().map(|p| p.map(|x| x * view.scale)).collect();
     let widest = diameters.iter().copied().fold(0.0, f32::max);
-    let mut order: Vec<usize> = (0..at.len()).collect();
+    let mut order: Vec<usize> = (0..positions.len()).collect();
     order.sort_unstable_by(|a, b| pixels[*a][0].total_cmp(&pixels[*b][0]));
-    let mut hidden = vec![false; at.len()];
+    let mut hidden = vec![false; positions.len()];
     for (i, a) in order.iter().enumerate() {
         for b in &order[i + 1..] {
             let across = pixels[*b][0] - pixels[*a][0];
@@ -82,5 +82,5 @@ fn overlapping(at: &[[f64; 2]], diameters: &[f32]) -> Result<f64, AlgoError> {
             }
         }
     }
-    Ok(hidden.iter().filter(|hidden| **hidden).count() as f64 / at.len().max(1) as f64)
+    Ok(hidden.iter().filter(|hidden| **hidden).count() as f64 / positions.len().max(1) as f64)
 }

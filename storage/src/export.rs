@@ -44,16 +44,16 @@ pub struct ImportReport {
 
 /// Writes all records; damaged ones are left out and named.
 fn write_records(
-    core: &Core,
+    state: &Core,
     vfs: &dyn Vfs,
     path: &Path,
     now: i64,
 ) -> Result<(u64, Vec<String>), StoreError> {
-    let mut sink = Sink::new(vfs, path, now, core.meta.seq()?)?;
+    let mut sink = Sink::new(vfs, path, now, state.meta.seq()?)?;
     let mut damaged = Vec::new();
-    let mut entries = core.meta.records.iter();
+    let mut entries = state.meta.records.iter();
     while let Some((key, value)) = guarded(|| entries.next().transpose())? {
-        let opened = open_value(&key, &value, &core.blobs)
+        let opened = open_value(&key, &value, &state.blobs)
             .and_then(|(_, json, _)| Ok((facts_of(&key, &json)?.0, json)));
         match opened {
             Ok((kind, json)) => sink.record(kind.name(), &json)?,
@@ -162,10 +162,10 @@ impl Store {
 }
 
 /// Durable blobs that records need.
-fn referenced(core: &Core) -> Result<Vec<BlobRef>, StoreError> {
+fn referenced(state: &Core) -> Result<Vec<BlobRef>, StoreError> {
     let mut out = Vec::new();
-    core.blobs.walk(&mut |blob, _| {
-        if blob.class == BlobClass::Durable && core.meta.is_referenced(&blob)? {
+    state.blobs.walk(&mut |blob, _| {
+        if blob.class == BlobClass::Durable && state.meta.is_referenced(&blob)? {
             out.push(blob);
         }
         Ok(())

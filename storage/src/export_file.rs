@@ -123,22 +123,22 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Checks that `from` is a whole export that [`crate::Store::import`] can read.
+/// Checks that `file` is a whole export that [`crate::Store::import`] can read.
 ///
 /// # Errors
 /// [`StoreError::Export`] when it is absent, no folder, or not whole.
-pub fn check_export(from: &Path) -> Result<(), StoreError> {
-    verified(from).map(|_| ())
+pub fn check_export(file: &Path) -> Result<(), StoreError> {
+    verified(file).map(|_| ())
 }
 
 /// A whole export of a folder.
-pub(crate) fn verified(from: &Path) -> Result<Found, StoreError> {
-    let refuse = |detail: &str| StoreError::Export { path: from.to_owned(), detail: detail.into() };
-    if !from.exists() {
+pub(crate) fn verified(file: &Path) -> Result<Found, StoreError> {
+    let refuse = |detail: &str| StoreError::Export { path: file.to_owned(), detail: detail.into() };
+    if !file.exists() {
         return Err(refuse("there is no such folder"));
     }
-    let records = from.join(RECORDS_FILE);
-    if !from.is_dir() || !records.is_file() || !from.join("blobs").is_dir() {
+    let records = file.join(RECORDS_FILE);
+    if !file.is_dir() || !records.is_file() || !file.join("blobs").is_dir() {
         return Err(refuse("it is not a folder that `graphlume export` wrote"));
     }
     verify(&records)

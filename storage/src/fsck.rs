@@ -109,10 +109,10 @@ fn read_all(meta: &Meta, blobs: &Blobs, report: &mut FsckReport) -> Result<Expec
     Ok(expected)
 }
 
-fn check_index(core: &Core, want: &Expected, report: &mut FsckReport) -> Result<(), StoreError> {
+fn check_index(state: &Core, want: &Expected, report: &mut FsckReport) -> Result<(), StoreError> {
     let mut seen = 0usize;
     let mut seen_counts = 0usize;
-    let mut entries = core.meta.index.iter();
+    let mut entries = state.meta.index.iter();
     while let Some((key, value)) = guarded(|| entries.next().transpose())? {
         let right = match key.first() {
             Some(b'c' | b'q' | b'w') => {

@@ -83,8 +83,8 @@ pub(crate) fn list_prefix(kind: Kind, scope: &Scope) -> Vec<u8> {
 }
 
 /// Bytes that sort later times first.
-fn rev_time(at: i64) -> [u8; 8] {
-    (!(at.cast_unsigned() ^ (1 << 63))).to_be_bytes()
+fn rev_time(time: i64) -> [u8; 8] {
+    (!(time.cast_unsigned() ^ (1 << 63))).to_be_bytes()
 }
 
 /// Bytes of the time in front of the key in a listing entry.

@@ -78,22 +78,22 @@ impl StagedBlob {
         Ok(StagedBlobs { blob: BlobRef { hash, len, class }, content })
     }
 
-    fn copy(&self, at: u64, len: u64, keep_max: u64) -> Result<StagedBlobs, StoreError> {
+    fn copy(&self, offset: u64, len: u64, keep_max: u64) -> Result<StagedBlobs, StoreError> {
         let mut writer = self.blobs.derived()?;
-        let content = self.each(at, len, keep_max, |piece| writer.put(piece))?;
+        let content = self.each(offset, len, keep_max, |piece| writer.put(piece))?;
         Ok(StagedBlobs { blob: writer.finish()?, content })
     }
 
     /// Reads a part piece by piece, or in one piece when it is to be kept.
     fn each(
         &self,
-        at: u64,
+        offset: u64,
         len: u64,
         keep_max: u64,
         mut take: impl FnMut(&[u8]) -> Result<(), StoreError>,
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let mut file: &File = &self.file;
-        file.seek(SeekFrom::Start(at)).map_err(|e| self.failed(e))?;
+        file.seek(SeekFrom::Start(offset)).map_err(|e| self.failed(e))?;
         let kept = len <= keep_max;
         let step = if kept { len } else { len.min(BUFFER_BYTES as u64) };
         let mut buffer = vec![0; usize::try_from(step).unwrap_or(0)];

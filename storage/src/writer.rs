@@ -58,7 +58,7 @@ pub(crate) enum Job {
 }
 
 /// Runs until every sender is gone.
-pub(crate) fn run(core: &Core, jobs: &Receiver<Job>) {
+pub(crate) fn run(state: &Core, jobs: &Receiver<Job>) {
     let mut group = Vec::new();
     let mut members = 0;
     while let Ok(first) = jobs.recv() {
@@ -77,56 +77,56 @@ pub(crate) fn run(core: &Core, jobs: &Receiver<Job>) {
         for job in group.drain(..) {
             match job {
                 Job::Commit(batch, completer) => {
-                    let done = commit_one(core, batch);
+                    let done = commit_one(state, batch);
                     let result = done.map(|blobs| left.extend(blobs));
                     answers.push((completer, result));
                 }
                 Job::Exclusive(work) => {
-                    finalize(core, &mut answers, &mut left);
-                    if catch_unwind(AssertUnwindSafe(|| work(core))).is_err() {
+                    finalize(state, &mut answers, &mut left);
+                    if catch_unwind(AssertUnwindSafe(|| work(state))).is_err() {
                         tracing::error!("a maintenance job of the store stopped on a defect");
                     }
                 }
             }
         }
-        finalize(core, &mut answers, &mut left);
+        finalize(state, &mut answers, &mut left);
     }
 }
 
 /// Applies one batch; not durable yet. Gives the blobs of records that are replaced or gone.
-fn commit_one(core: &Core, mut batch: Batch) -> Result<Vec<BlobRef>, StoreError> {
-    core.poison.check()?;
-    if core.only_reads {
-        return Err(StoreError::ReadOnly { dir: core.dir.clone() });
+fn commit_one(state: &Core, mut batch: Batch) -> Result<Vec<BlobRef>, StoreError> {
+    state.poison.check()?;
+    if state.only_reads {
+        return Err(StoreError::ReadOnly { dir: state.dir.clone() });
     }
     if let Some(e) = batch.error.take() {
         return Err(e);
     }
     let puts = batch.ops.iter().any(|op| matches!(op.change, Change::Put { .. }));
-    check_space(core, puts)?;
-    with_steps(core, &mut batch)?;
+    check_space(state, puts)?;
+    with_steps(state, &mut batch)?;
     // Nothing of the batch is applied yet, so that a failure here is the batch's alone.
-    let overflow = write_overflow(&core.blobs, &batch)?;
+    let overflow = write_overflow(&state.blobs, &batch)?;
     let applied = catch_unwind(AssertUnwindSafe(|| {
-        core.meta.apply(&batch.ops, &overflow, &core.blobs, true)
+        state.meta.apply(&batch.ops, &overflow, &state.blobs, true)
     }));
     match applied {
         // The transaction was given up before it changed anything.
         Ok(Err(e)) if e.is_shortage() => Err(e),
         Ok(Err(e @ (StoreError::Io { .. } | StoreError::Engine(_)))) => {
-            core.poison.set("write records", &e);
+            state.poison.set("write records", &e);
             Err(e)
         }
         Ok(result) => result,
         Err(_) => {
-            core.poison.set("write records", &"the engine stopped on a defect");
-            core.poison.check().map(|()| Vec::new())
+            state.poison.set("write records", &"the engine stopped on a defect");
+            state.poison.check().map(|()| Vec::new())
         }
     }
 }
 
 /// A session that is deleted takes its steps along. Records change on this thread alone, so that no step can come between.
-fn with_steps(core: &Core, batch: &mut Batch) -> Result<(), StoreError> {
+fn with_steps(state: &Core, batch: &mut Batch) -> Result<(), StoreError> {
     let mut steps = Vec::new();
     for op in batch.ops.iter().filter(|op| op.kind == Kind::Session) {
         if !matches!(op.change, Change::Delete) {
@@ -135,7 +135,7 @@ fn with_steps(core: &Core, batch: &mut Batch) -> Result<(), StoreError> {
         let mut prefix = vec![Kind::Step.tag()];
         prefix.extend_from_slice(&op.tree_key[1..]);
         prefix.push(0);
-        let mut found = core.meta.records.scan_prefix(&prefix).keys();
+        let mut found = state.meta.records.scan_prefix(&prefix).keys();
         while let Some(key) = guarded(|| found.next().transpose())? {
             steps.push(key.to_vec());
         }
@@ -151,14 +151,14 @@ fn with_steps(core: &Core, batch: &mut Batch) -> Result<(), StoreError> {
 }
 
 /// Deletions are let through longer than additions, for they are how room is made.
-fn check_space(core: &Core, puts: bool) -> Result<(), StoreError> {
-    let need = if puts { core.free_bytes_min } else { core.free_bytes_min / 4 };
-    let free = core
+fn check_space(state: &Core, puts: bool) -> Result<(), StoreError> {
+    let need = if puts { state.free_bytes_min } else { state.free_bytes_min / 4 };
+    let free = state
         .vfs
-        .free_bytes(&core.dir)
-        .map_err(|e| StoreError::io("measure the disk of", &core.dir, e))?;
+        .free_bytes(&state.dir)
+        .map_err(|e| StoreError::io("measure the disk of", &state.dir, e))?;
     if free < need {
-        return Err(StoreError::Full { dir: core.dir.clone(), free, need });
+        return Err(StoreError::Full { dir: state.dir.clone(), free, need });
     }
     Ok(())
 }
@@ -184,45 +184,45 @@ pub(crate) fn write_overflow(
 /// Makes the applied batches durable, then answers. Refusals wait for the sync as well: they may rest
 /// on a change that is not durable before it.
 fn finalize(
-    core: &Core,
+    state: &Core,
     answers: &mut Vec<(Completer, Result<(), StoreError>)>,
     left: &mut Vec<BlobRef>,
 ) {
     let applied = answers.iter().filter(|(_, r)| r.is_ok()).count();
-    let mut synced = core.poison.check();
+    let mut synced = state.poison.check();
     if applied > 0 && synced.is_ok() {
-        let seq = core.seq.load(Ordering::Relaxed) + 1;
-        synced = core.meta.sync_group(seq, &*core.vfs);
+        let seq = state.seq.load(Ordering::Relaxed) + 1;
+        synced = state.meta.sync_group(seq, &*state.vfs);
         match &synced {
             Ok(()) => {
-                core.seq.store(seq, Ordering::Relaxed);
-                core.mark.set(seq);
-                core.counters.syncs.fetch_add(1, Ordering::Relaxed);
-                core.counters.commits.fetch_add(applied as u64, Ordering::Relaxed);
+                state.seq.store(seq, Ordering::Relaxed);
+                state.mark.set(seq);
+                state.counters.syncs.fetch_add(1, Ordering::Relaxed);
+                state.counters.commits.fetch_add(applied as u64, Ordering::Relaxed);
             }
-            Err(e) => core.poison.set("sync the records", e),
+            Err(e) => state.poison.set("sync the records", e),
         }
     }
     for (completer, result) in answers.drain(..) {
-        let durable = if result.is_ok() && synced.is_err() { core.poison.check() } else { result };
+        let durable = if result.is_ok() && synced.is_err() { state.poison.check() } else { result };
         completer.complete(durable);
     }
     let left = std::mem::take(left);
     if synced.is_ok() && !left.is_empty() {
-        drop_left(core, &left);
+        drop_left(state, &left);
     }
 }
 
 /// Removes blobs that held records and hold none any more; what is not removed now is the next sweep's. Where records were
 /// lost, blobs stay as [`crate::sweep`] leaves them.
-fn drop_left(core: &Core, left: &[BlobRef]) {
-    if !matches!(holds_back(&core.dir), Ok(false)) {
+fn drop_left(state: &Core, left: &[BlobRef]) {
+    if !matches!(holds_back(&state.dir), Ok(false)) {
         return;
     }
     for blob in left {
-        let done = core.meta.is_referenced(blob).and_then(|needed| match needed {
+        let done = state.meta.is_referenced(blob).and_then(|needed| match needed {
             true => Ok(()),
-            false => core.blobs.remove(blob),
+            false => state.blobs.remove(blob),
         });
         if let Err(e) = done {
             tracing::warn!(error = %e, "the file of a replaced record stays until the next sweep");

@@ -5,19 +5,19 @@ use graphlume_expr::{ErrorCode, QueryError};
 /// The result of evaluating something; boxed so that the good case stays small.
 pub(crate) type Res<T> = Result<T, Box<QueryError>>;
 
-/// The text cannot be read; `at` is a byte offset.
-pub(crate) fn syntax(text: &str, at: usize, what: impl Into<String>) -> QueryError {
-    placed(ErrorCode::Syntax, text, at, what)
+/// The text cannot be read; `offset` is a byte offset.
+pub(crate) fn syntax(text: &str, offset: usize, what: impl Into<String>) -> QueryError {
+    placed(ErrorCode::Syntax, text, offset, what)
 }
 
 /// A refusal that says where.
 pub(crate) fn placed(
     code: ErrorCode,
     text: &str,
-    at: usize,
+    place: usize,
     what: impl Into<String>,
 ) -> QueryError {
-    let before = text.get(..at).unwrap_or(text);
+    let before = text.get(..place).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
     let offset = before.chars().count();

@@ -81,9 +81,9 @@ pub enum Folded {
 }
 
 impl Folded {
-    fn new(of: &Folds<'_>, groups: usize) -> Self {
-        let is_int = of.of.as_ref().is_some_and(Number::is_int);
-        match (of.fold, is_int) {
+    fn new(folds: &Folds<'_>, groups: usize) -> Self {
+        let is_int = folds.of.as_ref().is_some_and(Number::is_int);
+        match (folds.fold, is_int) {
             (Fold::Count, _) => Self::Counts(vec![0; groups]),
             (Fold::Distinct { words, .. }, _) => Self::Distinct(vec![0; groups * words]),
             (Fold::Moments, _) => Self::Moments(vec![(0, 0.0, 0.0); groups]),
@@ -325,7 +325,7 @@ struct FoldedRows {
 }
 
 /// Aggregates the rows for which the test is true, by the groups of the keys: the rows of each group, and the results
-/// in the order of `of`.
+/// in the order of `folds`.
 ///
 /// # Examples
 ///
@@ -353,7 +353,7 @@ struct FoldedRows {
 pub fn fold(
     test: Option<&Test<'_>>,
     keys: &Keys<'_>,
-    of: &[Folds<'_>],
+    folds: &[Folds<'_>],
     num_rows: usize,
     cancel: &CancelToken,
 ) -> Result<(Vec<i64>, Vec<Folded>), Unfit> {
@@ -362,7 +362,7 @@ pub fn fold(
         Fold::Distinct { words, .. } => 8 * words,
         _ => Folded::GROUP_BYTES,
     };
-    let group_bytes = 8 + of.iter().map(bits).sum::<usize>();
+    let group_bytes = 8 + folds.iter().map(bits).sum::<usize>();
     let most = (BYTES_MAX / (groups * group_bytes)).clamp(1, PARTS_MAX);
     let part_rows = num_rows.div_ceil(most).max(PART_ROWS_MIN).next_multiple_of(VECTOR_ROWS);
     let parts = num_rows.div_ceil(part_rows).max(1);
@@ -372,12 +372,12 @@ pub fn fold(
         let end = num_rows.min((part + 1) * part_rows);
         let mut own = FoldedRows {
             rows: vec![0; groups],
-            folded: of.iter().map(|f| Folded::new(f, groups)).collect(),
+            folded: folds.iter().map(|f| Folded::new(f, groups)).collect(),
         };
         for from in (part * part_rows..end).step_by(VECTOR_ROWS) {
             cancel.check()?;
             let rows = Rows::Run { from, len: VECTOR_ROWS.min(end - from) };
-            one_vector(test, keys, of, rows, &mut own, cancel)?;
+            one_vector(test, keys, folds, rows, &mut own, cancel)?;
         }
         Ok::<FoldedRows, Unfit>(own)
     });
@@ -388,8 +388,8 @@ pub fn fold(
     }
     for part in parts {
         all.rows.iter_mut().zip(part.rows).for_each(|(a, b)| *a += b);
-        let pairs = all.folded.iter_mut().zip(part.folded).zip(of);
-        pairs.for_each(|((a, b), of)| a.merge(of.fold, b));
+        let pairs = all.folded.iter_mut().zip(part.folded).zip(folds);
+        pairs.for_each(|((a, b), folds)| a.merge(folds.fold, b));
     }
     Ok((all.rows, all.folded))
 }
@@ -397,19 +397,19 @@ pub fn fold(
 /// One aggregate over some rows alone, without groups.
 pub(crate) fn sampled(
     test: Option<&Test<'_>>,
-    of: Folds<'_>,
+    folds: Folds<'_>,
     rows: &[u32],
     cancel: &CancelToken,
 ) -> Result<Folded, Unfit> {
-    let mut own = FoldedRows { rows: vec![0], folded: vec![Folded::new(&of, 1)] };
-    one_vector(test, &Keys::default(), &[of], Rows::List(rows), &mut own, cancel)?;
+    let mut own = FoldedRows { rows: vec![0], folded: vec![Folded::new(&folds, 1)] };
+    one_vector(test, &Keys::default(), &[folds], Rows::List(rows), &mut own, cancel)?;
     own.folded.pop().ok_or(Unfit::Value)
 }
 
 fn one_vector(
     test: Option<&Test<'_>>,
     keys: &Keys<'_>,
-    of: &[Folds<'_>],
+    folds: &[Folds<'_>],
     rows: Rows<'_>,
     own: &mut FoldedRows,
     cancel: &CancelToken,
@@ -423,7 +423,7 @@ fn one_vector(
             if passed == 0 {
                 return Ok(());
             }
-            if keys.groups() == 1 && of.iter().all(|f| f.of.is_none()) {
+            if keys.groups() == 1 && folds.iter().all(|f| f.of.is_none()) {
                 own.rows[0] += passed as i64;
                 return Ok(());
             }
@@ -447,8 +447,8 @@ fn one_vector(
         None => own.rows[0] += rows.len() as i64,
         Some(groups) => groups.iter().for_each(|g| own.rows[*g as usize] += 1),
     }
-    for (of, folded) in of.iter().zip(&mut own.folded) {
-        let Some(number) = &of.of else { continue };
+    for (folds, folded) in folds.iter().zip(&mut own.folded) {
+        let Some(number) = &folds.of else { continue };
         let vector = number.eval(rows)?;
         if number.may_be_nan()
             && let Values::Float(values) = &vector.values
@@ -461,8 +461,8 @@ fn one_vector(
             _ => 0,
         };
         let before = kept(folded);
-        take(folded, of.fold, &vector, groups.as_deref());
-        let more = match of.fold {
+        take(folded, folds.fold, &vector, groups.as_deref());
+        let more = match folds.fold {
             Fold::List => 8 * rows.len(),
             _ => kept(folded) - before,
         };

@@ -307,7 +307,7 @@ impl<'c> TableJob<'c> {
         named: &[NamedColumn<'c>],
         test: Option<&Test<'c>>,
         keys: &Keys<'c>,
-        of: (&[Folds<'c>], &[Option<f64>]),
+        folds: (&[Folds<'c>], &[Option<f64>]),
         rows: usize,
     ) -> Option<Self> {
         let mut maker = Maker { named, columns: Vec::new() };
@@ -321,7 +321,7 @@ impl<'c> TableJob<'c> {
             Some((codes, numbers)) => Some((maker.place(TableArray::Codes(codes))?, numbers.len())),
         };
         let (mut reduced, mut distinct, mut placed) = (Vec::new(), Vec::new(), Vec::new());
-        for (fold, share) in of.0.iter().zip(of.1) {
+        for (fold, share) in folds.0.iter().zip(folds.1) {
             let Some(number) = &fold.of else { continue };
             match (fold.fold, number, share) {
                 (Fold::Count | Fold::Min | Fold::Max, ..) => {
@@ -358,7 +358,7 @@ impl<'c> TableJob<'c> {
         &self,
         answer: &TableAnswer,
         keys: &Keys<'_>,
-        of: (&[Folds<'_>], &[Option<f64>]),
+        folds: (&[Folds<'_>], &[Option<f64>]),
     ) -> Option<(Vec<i64>, Vec<Folded>)> {
         let groups = Groups::of(keys);
         let mut rows = vec![0; groups.count];
@@ -369,7 +369,7 @@ impl<'c> TableJob<'c> {
         }
         // Without keys these are all rows, with keys those whose key is null.
         *rows.last_mut()? += left;
-        let folded = of.0.iter().zip(of.1).map(|fold| self.of_column(answer, fold, &groups));
+        let folded = folds.0.iter().zip(folds.1).map(|fold| self.of_column(answer, fold, &groups));
         let folded = folded.collect::<Option<_>>()?;
         Some((rows, folded))
     }

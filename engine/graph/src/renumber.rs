@@ -222,9 +222,9 @@ impl Slots {
         }
     }
 
-    fn fill(&mut self, at: usize, hash: u64, local: u32) -> u32 {
-        self.hashes[at] = hash;
-        self.locals[at] = local;
+    fn fill(&mut self, index: usize, hash: u64, local: u32) -> u32 {
+        self.hashes[index] = hash;
+        self.locals[index] = local;
         local
     }
 

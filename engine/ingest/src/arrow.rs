@@ -119,14 +119,14 @@ fn read_stream(buffer: &Buffer, cx: &ParseCx) -> Result<Read, IngestError> {
     Ok((schema, batches))
 }
 
-/// End of the message at `at`; `None` at the end of the stream. A stream may end without an end mark.
+/// End of the message at `offset`; `None` at the end of the stream. A stream may end without an end mark.
 fn next_message(
     buffer: &[u8],
-    at: usize,
+    offset: usize,
     claims: &mut Claims,
 ) -> Result<Option<usize>, IngestError> {
     let cut = || bad("the stream is cut off inside a message");
-    let mut rest = &buffer[at..];
+    let mut rest = &buffer[offset..];
     if rest.is_empty() {
         return Ok(None);
     }

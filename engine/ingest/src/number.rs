@@ -14,19 +14,19 @@ const POW10: [f64; 23] = [
 const POW10_INT: [u64; 9] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Eight bytes from `at`, little-endian; zeros past the end.
+/// Eight bytes from `offset`, little-endian; zeros past the end.
 #[inline(always)]
-fn load8(data: &[u8], at: usize) -> u64 {
-    match data.get(at..).and_then(|d| d.first_chunk::<8>()) {
+fn load8(data: &[u8], offset: usize) -> u64 {
+    match data.get(offset..).and_then(|d| d.first_chunk::<8>()) {
         Some(bytes) => u64::from_le_bytes(*bytes),
-        None => load_tail(data, at),
+        None => load_tail(data, offset),
     }
 }
 
 #[cold]
-fn load_tail(data: &[u8], at: usize) -> u64 {
+fn load_tail(data: &[u8], offset: usize) -> u64 {
     let mut bytes = [0u8; 8];
-    let tail = data.get(at..).unwrap_or_default();
+    let tail = data.get(offset..).unwrap_or_default();
     let n = tail.len().min(8);
     bytes[..n].copy_from_slice(&tail[..n]);
     u64::from_le_bytes(bytes)
@@ -54,25 +54,25 @@ pub fn join8(x: u64) -> u64 {
     high.wrapping_add(low) >> 32
 }
 
-/// The value of the 1 to 16 digits at `at`. That they are digits is the caller's knowledge.
+/// The value of the 1 to 16 digits at `offset`. That they are digits is the caller's knowledge.
 #[inline(always)]
-pub fn known_digits(data: &[u8], at: usize, len: usize) -> u64 {
+pub fn known_digits(data: &[u8], offset: usize, len: usize) -> u64 {
     if len <= 8 {
-        return join8((load8(data, at) ^ ZEROS) << ((64 - 8 * len) & 63));
+        return join8((load8(data, offset) ^ ZEROS) << ((64 - 8 * len) & 63));
     }
-    let high = join8(load8(data, at) ^ ZEROS);
-    let low = join8((load8(data, at + 8) ^ ZEROS) << ((128 - 8 * len) & 63));
+    let high = join8(load8(data, offset) ^ ZEROS);
+    let low = join8((load8(data, offset + 8) ^ ZEROS) << ((128 - 8 * len) & 63));
     high.wrapping_mul(POW10_INT[(len - 8).min(8)]).wrapping_add(low)
 }
 
 /// Up to 16 digits without a sign.
 #[inline(always)]
-fn digits16(data: &[u8], at: usize, len: usize) -> Option<u64> {
+fn digits16(data: &[u8], offset: usize, len: usize) -> Option<u64> {
     match len {
-        1..=8 => digits8(load8(data, at), len),
+        1..=8 => digits8(load8(data, offset), len),
         9..=16 => {
-            let high = digits8(load8(data, at), 8)?;
-            let low = digits8(load8(data, at + 8), len - 8)?;
+            let high = digits8(load8(data, offset), 8)?;
+            let low = digits8(load8(data, offset + 8), len - 8)?;
             Some(high * POW10_INT[len - 8] + low)
         }
         _ => None,
@@ -82,12 +82,12 @@ fn digits16(data: &[u8], at: usize, len: usize) -> Option<u64> {
 /// The integer at `data[at..at + len]`, when it has the plain form `-?[0-9]{1,16}`. `None` is no
 /// verdict: ask [`integer`].
 #[inline(always)]
-pub fn fast_int(data: &[u8], at: usize, len: usize) -> Option<i64> {
-    if let Some(v) = digits16(data, at, len) {
+pub fn fast_int(data: &[u8], offset: usize, len: usize) -> Option<i64> {
+    if let Some(v) = digits16(data, offset, len) {
         return Some(v as i64);
     }
-    if len > 1 && data.get(at) == Some(&b'-') {
-        return digits16(data, at + 1, len - 1).map(|v| -(v as i64));
+    if len > 1 && data.get(offset) == Some(&b'-') {
+        return digits16(data, offset + 1, len - 1).map(|v| -(v as i64));
     }
     None
 }
@@ -95,22 +95,22 @@ pub fn fast_int(data: &[u8], at: usize, len: usize) -> Option<i64> {
 /// The double at `data[at..at + len]`, when it is a plain decimal of few digits, correctly rounded.
 /// `None` is no verdict: ask [`float`].
 #[inline(always)]
-pub fn fast_float(data: &[u8], at: usize, len: usize) -> Option<f64> {
-    if len > 1 && data.get(at) == Some(&b'-') {
-        return fast_decimal(data, at + 1, len - 1).map(|v| -v);
+pub fn fast_float(data: &[u8], offset: usize, len: usize) -> Option<f64> {
+    if len > 1 && data.get(offset) == Some(&b'-') {
+        return fast_decimal(data, offset + 1, len - 1).map(|v| -v);
     }
-    fast_decimal(data, at, len)
+    fast_decimal(data, offset, len)
 }
 
 #[inline(always)]
-fn fast_decimal(data: &[u8], at: usize, len: usize) -> Option<f64> {
+fn fast_decimal(data: &[u8], offset: usize, len: usize) -> Option<f64> {
     if len > 8 {
-        return long_decimal(data.get(at..at + len)?);
+        return long_decimal(data.get(offset..offset + len)?);
     }
     if len == 0 {
         return None;
     }
-    let text = load8(data, at);
+    let text = load8(data, offset);
     let z = text ^ DOTS;
     let dots = z.wrapping_sub(LOW_BITS) & !z & HIGH_BITS;
     let dot = dots.trailing_zeros() as usize / 8;

@@ -124,9 +124,9 @@ fn name_of(text: &Text, stage: Option<usize>) -> String {
     name.map_or_else(|| format!("stage {}", at + 1), |name| format!("graph {name}"))
 }
 
-fn heading(text: &Text, at: usize) -> String {
-    let from = text.stages().get(at).and_then(|stage| stage.from);
-    let mut name = name_of(text, Some(at));
+fn heading(text: &Text, offset: usize) -> String {
+    let from = text.stages().get(offset).and_then(|stage| stage.from);
+    let mut name = name_of(text, Some(offset));
     name[..1].make_ascii_uppercase();
     format!("{name} of {}\n", name_of(text, from))
 }

@@ -97,8 +97,8 @@ impl View {
     }
 
     /// How far a place is beyond the rim of the picture: 0 within, 1 from a quarter of it on.
-    pub(crate) fn beyond(&self, at: [f32; 2]) -> f32 {
-        let far = |c: usize| (f64::from(at[c]) / self.sides[c] * 2.0 - 1.0).abs();
+    pub(crate) fn beyond(&self, point: [f32; 2]) -> f32 {
+        let far = |c: usize| (f64::from(point[c]) / self.sides[c] * 2.0 - 1.0).abs();
         let t = ((far(0).max(far(1)) - 1.0) / 0.25).clamp(0.0, 1.0);
         (t * t * (3.0 - 2.0 * t)) as f32
     }

@@ -83,10 +83,10 @@ impl Cells {
     }
 
     /// Column and row of a place; those beyond the picture are in the last ones.
-    fn cell(&self, at: [f32; 2]) -> Option<[usize; 2]> {
+    fn cell(&self, point: [f32; 2]) -> Option<[usize; 2]> {
         let on = |x: f32, count: usize| ((f64::from(x) / CELL).max(0.0) as usize).min(count - 1);
-        (at[0].is_finite() && at[1].is_finite())
-            .then(|| [on(at[0], self.columns), on(at[1], self.rows)])
+        (point[0].is_finite() && point[1].is_finite())
+            .then(|| [on(point[0], self.columns), on(point[1], self.rows)])
     }
 
     fn sort(&mut self) {

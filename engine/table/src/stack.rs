@@ -64,13 +64,13 @@ impl Table {
     }
 }
 
-fn columns_differ(at: usize, first: &Table, other: &Table) -> TableError {
+fn columns_differ(index: usize, first: &Table, other: &Table) -> TableError {
     let only = |a: &Table, b: &Table| {
         let names = a.column_names().into_iter().filter(|n| b.column(n).is_none());
         names.take(10).map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", ")
     };
     TableError::Join(format!(
-        "table {at} has other columns than table 0: it lacks [{}] and has [{}] beyond them; send them alike",
+        "table {index} has other columns than table 0: it lacks [{}] and has [{}] beyond them; send them alike",
         only(first, other),
         only(other, first)
     ))

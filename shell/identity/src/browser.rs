@@ -56,9 +56,9 @@ impl Browsers {
             .then(|| BrowserId(*proof.as_bytes()))
     }
 
-    fn proof(&self, user: &UserRec, at: i64, name: &str) -> blake3::Hash {
+    fn proof(&self, user: &UserRec, time: i64, name: &str) -> blake3::Hash {
         // A logout everywhere and a new password make a later epoch, and with it the cookie void.
-        let text = format!("{}.{}.{at}.{name}", user.id.0, user.token_epoch);
+        let text = format!("{}.{}.{time}.{name}", user.id.0, user.token_epoch);
         blake3::keyed_hash(&self.key, text.as_bytes())
     }
 }

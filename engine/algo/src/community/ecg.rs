@@ -79,10 +79,14 @@ pub fn run(
 }
 
 /// How many runs have both ends of each list entry in one community.
-fn votes(net: &Network, options: &Options, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
-    let n = net.num_nodes();
-    let mut votes = vec![0u32; net.ends.len()];
-    let sizes = net.strengths();
+fn votes(
+    network: &Network,
+    options: &Options,
+    cancel: &CancelToken,
+) -> Result<Vec<u32>, AlgoError> {
+    let n = network.num_nodes();
+    let mut votes = vec![0u32; network.ends.len()];
+    let sizes = network.strengths();
     let total: f64 = sizes.iter().sum();
     if total == 0.0 {
         return Ok(votes);
@@ -103,7 +107,7 @@ fn votes(net: &Network, options: &Options, cancel: &CancelToken) -> Result<Vec<u
             all_move: true,
             thorough: true,
         };
-        Ok(settle(net, (0..n as u32).collect(), rule, cancel)?.0)
+        Ok(settle(network, (0..n as u32).collect(), rule, cancel)?.0)
     };
     for first in (0..options.ensemble_size).step_by(RUNS_AT_ONCE as usize) {
         let runs = first..options.ensemble_size.min(first + RUNS_AT_ONCE);
@@ -112,12 +116,12 @@ fn votes(net: &Network, options: &Options, cancel: &CancelToken) -> Result<Vec<u
         let mut parts = Vec::with_capacity(n);
         let mut left = &mut votes[..];
         for v in 0..n {
-            let (own, rest) = left.split_at_mut(net.degree(v));
+            let (own, rest) = left.split_at_mut(network.degree(v));
             left = rest;
             parts.push(own);
         }
         parts.into_par_iter().enumerate().with_min_len(256).for_each(|(v, own)| {
-            let ends = &net.ends[net.range(v)];
+            let ends = &network.ends[network.range(v)];
             for labels in &found {
                 let label = labels[v];
                 for (vote, u) in own.iter_mut().zip(ends) {
@@ -130,15 +134,15 @@ fn votes(net: &Network, options: &Options, cancel: &CancelToken) -> Result<Vec<u
     Ok(votes)
 }
 
-/// Louvain over `net`, level after level.
+/// Louvain over `network`, level after level.
 fn louvain(
-    mut net: Network,
+    mut network: Network,
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Vec<u32>, AlgoError> {
-    let n = net.num_nodes();
+    let n = network.num_nodes();
     let mut labels: Vec<u32> = (0..n as u32).collect();
-    let mut sizes = net.strengths();
+    let mut sizes = network.strengths();
     let total: f64 = sizes.iter().sum();
     if total == 0.0 {
         return Ok(labels);
@@ -155,16 +159,16 @@ fn louvain(
             all_move: true,
             thorough: true,
         };
-        let (mut groups, _) = settle(&net, (0..sizes.len() as u32).collect(), rule, cancel)?;
+        let (mut groups, _) = settle(&network, (0..sizes.len() as u32).collect(), rule, cancel)?;
         let k = renumber(&mut groups, sizes.len());
         labels.iter_mut().for_each(|l| *l = groups[*l as usize]);
         if k == sizes.len() {
             break;
         }
-        net = net.contract(&groups, k);
-        sizes = net.strengths();
+        network = network.contract(&groups, k);
+        sizes = network.strengths();
         let square: f64 = sizes.iter().map(|s| (s / total).powi(2)).sum();
-        let now = net.loops.iter().sum::<f64>() / total - options.resolution * square;
+        let now = network.loops.iter().sum::<f64>() / total - options.resolution * square;
         if now - before < options.threshold {
             break;
         }

@@ -95,14 +95,14 @@ struct Merging {
 
 impl Merging {
     fn new(
-        net: &Network,
+        network: &Network,
         strengths: Vec<f64>,
         total: f64,
         cancel: &CancelToken,
     ) -> Result<Self, AlgoError> {
-        let n = net.num_nodes();
+        let n = network.num_nodes();
         let mut merging = Self {
-            lists: (0..n).map(|v| net.edges(v).collect()).collect(),
+            lists: (0..n).map(|v| network.edges(v).collect()).collect(),
             strengths,
             total,
             into: (0..n as u32).collect(),

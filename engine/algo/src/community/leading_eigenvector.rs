@@ -77,8 +77,8 @@ pub fn run(
 }
 
 /// The connected parts, numbered by first appearance.
-pub(super) fn components(net: &Network) -> Vec<u32> {
-    let mut labels = vec![u32::MAX; net.num_nodes()];
+pub(super) fn components(network: &Network) -> Vec<u32> {
+    let mut labels = vec![u32::MAX; network.num_nodes()];
     let (mut next, mut queue) = (0, Vec::new());
     for v in 0..labels.len() {
         if labels[v] != u32::MAX {
@@ -87,7 +87,7 @@ pub(super) fn components(net: &Network) -> Vec<u32> {
         labels[v] = next;
         queue.push(v);
         while let Some(u) = queue.pop() {
-            for w in &net.ends[net.range(u)] {
+            for w in &network.ends[network.range(u)] {
                 if labels[*w as usize] == u32::MAX {
                     labels[*w as usize] = next;
                     queue.push(*w as usize);
@@ -114,7 +114,13 @@ struct Submatrix {
 }
 
 impl Submatrix {
-    fn new(net: &Network, strengths: &[f64], total: f64, members: &[u32], local: &[u32]) -> Self {
+    fn new(
+        network: &Network,
+        strengths: &[f64],
+        total: f64,
+        members: &[u32],
+        local: &[u32],
+    ) -> Self {
         let mut part = Self {
             offsets: vec![0],
             ends: Vec::new(),
@@ -126,9 +132,9 @@ impl Submatrix {
         };
         let whole: f64 = part.strengths.iter().sum();
         for (i, v) in members.iter().enumerate() {
-            let loops = net.loops[*v as usize];
+            let loops = network.loops[*v as usize];
             let mut inside = loops;
-            for (u, w) in net.edges(*v as usize) {
+            for (u, w) in network.edges(*v as usize) {
                 if local[u as usize] != u32::MAX {
                     part.ends.push(local[u as usize]);
                     part.weights.push(w);

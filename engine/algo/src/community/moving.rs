@@ -81,14 +81,14 @@ pub(crate) struct Rule<'a, S = f64> {
 /// The communities of the nodes from `labels` on, which are numbered below the number of nodes, after moves, and what the
 /// moves gained in units of weight.
 pub(crate) fn settle<S: Size>(
-    net: &Network,
+    network: &Network,
     labels: Vec<u32>,
     rule: Rule<'_, S>,
     cancel: &CancelToken,
 ) -> Result<(Vec<u32>, f64), AlgoError> {
-    match net.weights.as_deref() {
-        None => settle_as(net, labels, rule, |_| 1_u32, cancel),
-        Some(w) => settle_as(net, labels, rule, |at| w[at], cancel),
+    match network.weights.as_deref() {
+        None => settle_as(network, labels, rule, |_| 1_u32, cancel),
+        Some(w) => settle_as(network, labels, rule, |at| w[at], cancel),
     }
 }
 
@@ -408,8 +408,8 @@ impl<'a, S: Size, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, S, W, F> {
 }
 
 /// Counts a move of `v` around its neighbours in other communities.
-fn count_around(net: &Network, labels: &[u32], around: &mut [u32], v: usize) {
-    for u in &net.ends[net.range(v)] {
+fn count_around(network: &Network, labels: &[u32], around: &mut [u32], v: usize) {
+    for u in &network.ends[network.range(v)] {
         let moves = &mut around[*u as usize];
         *moves = moves.saturating_add(u32::from(labels[*u as usize] != labels[v]));
     }

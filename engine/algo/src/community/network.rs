@@ -106,8 +106,8 @@ impl Network {
 
     /// The weight of the list entry at a position.
     #[inline(always)]
-    pub(crate) fn weight(&self, at: usize) -> f64 {
-        self.weights.as_deref().map_or(1.0, |w| w[at])
+    pub(crate) fn weight(&self, index: usize) -> f64 {
+        self.weights.as_deref().map_or(1.0, |w| w[index])
     }
 
     /// Neighbours of `v` with the weights of the edges to them.
@@ -223,11 +223,11 @@ impl Network {
 
     /// The member at a place; members lie anywhere, so the lists of those to come are asked for.
     #[inline(always)]
-    fn member(&self, members: &[u32], at: usize) -> usize {
-        if let Some(v) = members.get(at + 4) {
+    fn member(&self, members: &[u32], index: usize) -> usize {
+        if let Some(v) = members.get(index + 4) {
             prefetch(&self.ends, self.offsets[*v as usize]);
         }
-        members[at] as usize
+        members[index] as usize
     }
 
     /// Share of the list entries of a few groups that lead to a group that an entry before already led to.

@@ -150,14 +150,14 @@ struct Glass<'a> {
 }
 
 impl<'a> Glass<'a> {
-    fn new(net: &Network, members: &[u32], options: &'a Options) -> Self {
+    fn new(network: &Network, members: &[u32], options: &'a Options) -> Self {
         let n = members.len();
         let (mut offsets, mut ends, mut weights) = (vec![0], Vec::new(), Vec::new());
         let mut sizes = [vec![0.0; n], vec![0.0; n]];
         for (i, v) in members.iter().enumerate() {
-            let loops = net.loops[*v as usize];
+            let loops = network.loops[*v as usize];
             let own = (loops != 0.0).then_some((*v, loops));
-            for (u, w) in net.edges(*v as usize).chain(own) {
+            for (u, w) in network.edges(*v as usize).chain(own) {
                 let w = if options.negative { w } else { w.max(0.0) };
                 sizes[usize::from(w < 0.0)][i] += w.abs();
                 if u != *v {

@@ -147,21 +147,21 @@ impl<'a> Walks<'a> {
     /// # Errors
     /// [`AlgoError::Cancelled`].
     pub(super) fn new(
-        net: &'a Network,
+        network: &'a Network,
         steps: u64,
         cancel: &CancelToken,
     ) -> Result<Self, AlgoError> {
-        let n = net.num_nodes();
-        let plain = net.strengths();
+        let n = network.num_nodes();
+        let plain = network.strengths();
         let own: Vec<f64> = (0..n)
-            .map(|v| match net.degree(v) {
+            .map(|v| match network.degree(v) {
                 0 => 1.0,
-                d => plain[v] / d as f64 + net.loops[v],
+                d => plain[v] / d as f64 + network.loops[v],
             })
             .collect();
         let strength =
-            plain.iter().zip(&own).zip(&net.loops).map(|((s, o), l)| s + o - l).collect();
-        let mut walks = Self { net, steps, strength, own, mean: 0.0 };
+            plain.iter().zip(&own).zip(&network.loops).map(|((s, o), l)| s + o - l).collect();
+        let mut walks = Self { net: network, steps, strength, own, mean: 0.0 };
         let sample: Vec<usize> = (0..n).step_by((n / SAMPLE).max(1)).collect();
         let length = |x: &mut Vec<f64>, v: &usize| walks.from(*v, x, cancel).map(|ends| ends.len());
         let lengths = sample.par_iter().map_init(|| vec![0.0; n], length);

@@ -119,13 +119,13 @@ struct Merging {
 }
 
 impl Merging {
-    fn new(net: &Network, ends: Vec<Ends>, cancel: &CancelToken) -> Result<Self, AlgoError> {
+    fn new(network: &Network, ends: Vec<Ends>, cancel: &CancelToken) -> Result<Self, AlgoError> {
         let n = ends.len();
-        let strength = net.strengths();
+        let strength = network.strengths();
         let total = strength.iter().sum::<f64>() / 2.0;
         let list = |v: usize| {
             cancel.check()?;
-            let mut edges: Vec<(u32, f64)> = net.edges(v).collect();
+            let mut edges: Vec<(u32, f64)> = network.edges(v).collect();
             edges.sort_by_key(|e| e.0);
             let mut list: Vec<Pair> = Vec::with_capacity(edges.len());
             let mut passed = 0;
@@ -167,7 +167,7 @@ impl Merging {
             ends,
             size: vec![1.0; n],
             strength,
-            inside: net.loops.iter().map(|l| l / 2.0).collect(),
+            inside: network.loops.iter().map(|l| l / 2.0).collect(),
             lists,
             queues: Vec::new(),
             paths: Paths::new(n),

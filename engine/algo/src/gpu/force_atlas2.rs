@@ -306,13 +306,13 @@ impl GpuForceAtlas2 {
         Ok(())
     }
 
-    /// Puts `node` at `at` and holds it there, from the next iteration or reading on. A node or position
+    /// Puts `node` at `point` and holds it there, from the next iteration or reading on. A node or position
     /// that does not exist is ignored.
-    pub fn pin(&mut self, node: u32, at: [f32; 2]) {
-        let usable = at.iter().all(|v| v.is_finite() && v.abs() <= cpu::COORDINATE_MAX);
+    pub fn pin(&mut self, node: u32, point: [f32; 2]) {
+        let usable = point.iter().all(|v| v.is_finite() && v.abs() <= cpu::COORDINATE_MAX);
         if node < self.nodes && usable {
             self.pinned.insert(node);
-            self.pokes.insert(node, Some(at));
+            self.pokes.insert(node, Some(point));
         }
     }
 

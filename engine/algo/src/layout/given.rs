@@ -153,8 +153,8 @@ pub(crate) fn bounds<const D: usize>(
 }
 
 /// Moves a node into its bounds.
-pub(crate) fn clamp<const D: usize>(at: &mut [f64; D], bounds: &Bounds<D>) {
+pub(crate) fn clamp<const D: usize>(point: &mut [f64; D], bounds: &Bounds<D>) {
     for c in 0..D {
-        at[c] = at[c].max(bounds[0][c]).min(bounds[1][c]);
+        point[c] = point[c].max(bounds[0][c]).min(bounds[1][c]);
     }
 }

@@ -157,12 +157,12 @@ fn lay_out(
 ///
 /// Nodes of small degree choose first. A node whose neighbours are all in full groups joins others in the
 /// same situation around the same neighbour, so that the leaves of a star contract too.
-fn gather(net: &WeightedGraph, masses: &[f32], seed: u64) -> (Vec<u32>, usize) {
+fn gather(graph: &WeightedGraph, masses: &[f32], seed: u64) -> (Vec<u32>, usize) {
     const NONE: u32 = u32::MAX;
-    let n = net.num_nodes();
+    let n = graph.num_nodes();
     let mut order: Vec<u64> = (0..n)
         .map(|v| {
-            let degree = (net.offsets[v + 1] - net.offsets[v]).min(255) as u64;
+            let degree = (graph.offsets[v + 1] - graph.offsets[v]).min(255) as u64;
             degree << 56 | (h64(seed, 1, v as u64) >> 40) << 32 | v as u64
         })
         .collect();
@@ -177,7 +177,7 @@ fn gather(net: &WeightedGraph, masses: &[f32], seed: u64) -> (Vec<u32>, usize) {
         }
         let mut best: Option<(f32, u32)> = None;
         let mut heaviest: Option<(u64, u32)> = None;
-        for (u, w) in net.edges(v) {
+        for (u, w) in graph.edges(v) {
             if heaviest.is_none_or(|(h, _)| w > h) {
                 heaviest = Some((w, u));
             }
@@ -282,7 +282,7 @@ fn relax(
 ///
 /// At equilibrium the virials are equal: with distances scaled by `s`, edges give `s^2` times the sum of
 /// `w d^2`, gravity `s` times the sum of `m r`, and every pair gives `k m m'` at any distance.
-fn fit(net: &WeightedGraph, masses: &[f32], points: &mut [[f32; 2]]) {
+fn fit(graph: &WeightedGraph, masses: &[f32], points: &mut [[f32; 2]]) {
     let p = Params::default();
     let total: f64 = masses.iter().map(|m| f64::from(*m)).sum();
     let mean =
@@ -298,8 +298,8 @@ fn fit(net: &WeightedGraph, masses: &[f32], points: &mut [[f32; 2]]) {
         dx * dx + dy * dy
     };
     let mut pull = 0.0;
-    for v in 0..net.num_nodes() {
-        for (u, w) in net.edges(v).filter(|(u, _)| *u as usize > v) {
+    for v in 0..graph.num_nodes() {
+        for (u, w) in graph.edges(v).filter(|(u, _)| *u as usize > v) {
             pull += w as f64 * square(points[v], points[u as usize]);
         }
     }
@@ -321,8 +321,8 @@ fn fit(net: &WeightedGraph, masses: &[f32], points: &mut [[f32; 2]]) {
 }
 
 /// Positions of the coarsest level: classical scaling of hop distances.
-fn coarsest(net: &WeightedGraph, seed: u64) -> Vec<[f32; 2]> {
-    let n = net.num_nodes();
+fn coarsest(graph: &WeightedGraph, seed: u64) -> Vec<[f32; 2]> {
+    let n = graph.num_nodes();
     if n > 4 * COARSEST {
         // A graph that does not contract, such as a huge clique, has no shape to find.
         let side = (n as f32).sqrt();
@@ -331,7 +331,7 @@ fn coarsest(net: &WeightedGraph, seed: u64) -> Vec<[f32; 2]> {
     }
     let mut b: Vec<f64> = Vec::with_capacity(n * n);
     for v in 0..n {
-        b.extend(hops(net, v).iter().map(|d| f64::from(*d).powi(2)));
+        b.extend(hops(graph, v).iter().map(|d| f64::from(*d).powi(2)));
     }
     let row: Vec<f64> =
         (0..n).map(|v| b[v * n..(v + 1) * n].iter().sum::<f64>() / n as f64).collect();
@@ -349,8 +349,8 @@ fn coarsest(net: &WeightedGraph, seed: u64) -> Vec<[f32; 2]> {
 }
 
 /// Hop distances from `source`.
-fn hops(net: &WeightedGraph, source: usize) -> Vec<u32> {
-    let n = net.num_nodes();
+fn hops(graph: &WeightedGraph, source: usize) -> Vec<u32> {
+    let n = graph.num_nodes();
     let mut distance = vec![u32::MAX; n];
     let mut queue = Vec::with_capacity(n);
     distance[source] = 0;
@@ -358,7 +358,7 @@ fn hops(net: &WeightedGraph, source: usize) -> Vec<u32> {
     let mut at = 0;
     while let Some(v) = queue.get(at).map(|v| *v as usize) {
         at += 1;
-        for (u, _) in net.edges(v) {
+        for (u, _) in graph.edges(v) {
             if distance[u as usize] == u32::MAX {
                 distance[u as usize] = distance[v] + 1;
                 queue.push(u);

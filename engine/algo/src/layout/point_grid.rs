@@ -46,14 +46,14 @@ impl PointGrid {
     }
 
     /// Calls `f` with the points of the cells around a place, at most `many` of each.
-    pub(crate) fn around(&self, at: [f64; 2], many: usize, mut f: impl FnMut(usize)) {
-        let [row, column] = cell(at, self.wide);
+    pub(crate) fn around(&self, point: [f64; 2], many: usize, mut f: impl FnMut(usize)) {
+        let [row, column] = cell(point, self.wide);
         for key in (-1..=1).flat_map(|r| (-1..=1).map(move |c| [row + r, column + c])) {
             self.of(key).iter().take(many).for_each(|u| f(*u as usize));
         }
     }
 }
 
-fn cell(at: [f64; 2], wide: f64) -> [i64; 2] {
-    at.map(|x| (x / wide).floor() as i64)
+fn cell(point: [f64; 2], wide: f64) -> [i64; 2] {
+    point.map(|x| (x / wide).floor() as i64)
 }

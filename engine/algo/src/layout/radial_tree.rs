@@ -67,21 +67,21 @@ pub(super) fn place(net: &WeightedGraph, seed: u64) -> Option<Vec<[f32; 2]>> {
     Some(points)
 }
 
-fn leaf(net: &WeightedGraph, v: usize, parent: Option<usize>) -> bool {
-    net.offsets[v + 1] - net.offsets[v] == usize::from(parent.is_some())
+fn leaf(graph: &WeightedGraph, v: usize, parent: Option<usize>) -> bool {
+    graph.offsets[v + 1] - graph.offsets[v] == usize::from(parent.is_some())
 }
 
 /// The node that is left when leaves are taken off round by round; of two, the first by index.
-fn centre(net: &WeightedGraph) -> usize {
-    let n = net.num_nodes();
-    let mut degree: Vec<usize> = net.offsets.windows(2).map(|w| w[1] - w[0]).collect();
+fn centre(graph: &WeightedGraph) -> usize {
+    let n = graph.num_nodes();
+    let mut degree: Vec<usize> = graph.offsets.windows(2).map(|w| w[1] - w[0]).collect();
     let mut round: Vec<usize> = (0..n).filter(|v| degree[*v] <= 1).collect();
     let mut left = n;
     while left > 2 {
         left -= round.len();
         let mut next = Vec::new();
         for v in &round {
-            for (u, _) in net.edges(*v) {
+            for (u, _) in graph.edges(*v) {
                 degree[u as usize] -= 1;
                 if degree[u as usize] == 1 {
                     next.push(u as usize);
@@ -94,15 +94,15 @@ fn centre(net: &WeightedGraph) -> usize {
 }
 
 /// All nodes by their distance from `root`, the parent of each, and its distance.
-fn from(net: &WeightedGraph, root: usize) -> (Vec<usize>, Vec<Option<usize>>, Vec<usize>) {
-    let n = net.num_nodes();
+fn from(graph: &WeightedGraph, root: usize) -> (Vec<usize>, Vec<Option<usize>>, Vec<usize>) {
+    let n = graph.num_nodes();
     let (mut parent, mut depth) = (vec![None; n], vec![0; n]);
     let mut order = Vec::with_capacity(n);
     order.push(root);
     let mut at = 0;
     while let Some(v) = order.get(at).copied() {
         at += 1;
-        for (u, _) in net.edges(v) {
+        for (u, _) in graph.edges(v) {
             let u = u as usize;
             if parent[v] != Some(u) {
                 (parent[u], depth[u]) = (Some(v), depth[v] + 1);
@@ -126,7 +126,7 @@ mod tests {
         (1..n).map(|v| ((h64(7, 3, u64::from(v)) % u64::from(v)) as u32, v)).collect()
     }
 
-    fn crossings(edges: &[(u32, u32)], at: &[[f32; 2]]) -> usize {
+    fn crossings(edges: &[(u32, u32)], positions: &[[f32; 2]]) -> usize {
         let side = |a: [f32; 2], b: [f32; 2], c: [f32; 2]| {
             (f64::from(b[0] - a[0]) * f64::from(c[1] - a[1])
                 - f64::from(b[1] - a[1]) * f64::from(c[0] - a[0]))
@@ -138,7 +138,7 @@ mod tests {
                 if a == c || a == d || b == c || b == d {
                     continue;
                 }
-                let [a, b, c, d] = [*a, *b, *c, *d].map(|v| at[v as usize]);
+                let [a, b, c, d] = [*a, *b, *c, *d].map(|v| positions[v as usize]);
                 let apart = side(a, b, c) != side(a, b, d);
                 count += usize::from(apart && side(c, d, a) != side(c, d, b));
             }

@@ -144,8 +144,8 @@ impl<'a> Lists<'a> {
     /// The weight of the arc at a position; 1 in a view without weights.
     #[must_use]
     #[inline]
-    pub fn weight(&self, at: usize) -> f64 {
-        self.weights.as_deref().map_or(1.0, |w| w[at])
+    pub fn weight(&self, index: usize) -> f64 {
+        self.weights.as_deref().map_or(1.0, |w| w[index])
     }
 
     /// `num_nodes + 1` starts of the lists.

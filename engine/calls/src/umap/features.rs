@@ -233,7 +233,7 @@ impl Reading<'_, '_> {
         &self,
         name: &str,
         feature: Feature,
-        at: usize,
+        index: usize,
         columns: usize,
         values: &mut [f32],
     ) -> Result<(), QueryError> {
@@ -250,10 +250,11 @@ impl Reading<'_, '_> {
                 let (center, spread) = middle(rows, sorted);
                 let zero = scaled(0.0, center, spread);
                 if zero != 0.0 {
-                    values.iter_mut().skip(at).step_by(columns).for_each(|x| *x = zero);
+                    values.iter_mut().skip(index).step_by(columns).for_each(|x| *x = zero);
                 }
-                ones.iter()
-                    .for_each(|i| values[*i as usize * columns + at] = scaled(1.0, center, spread));
+                ones.iter().for_each(|i| {
+                    values[*i as usize * columns + index] = scaled(1.0, center, spread)
+                });
             }
             Feature::Numbers(mut numbers) => {
                 if let Some(row) =
@@ -285,7 +286,7 @@ impl Reading<'_, '_> {
                     (center, usable(quantile(&mut known, 0.75) - quantile(&mut known, 0.25)))
                 };
                 for (row, x) in numbers.into_iter().enumerate() {
-                    values[row * columns + at] = scaled(x, center, spread);
+                    values[row * columns + index] = scaled(x, center, spread);
                 }
             }
         }

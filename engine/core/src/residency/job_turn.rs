@@ -169,10 +169,10 @@ impl JobTurn {
         Ok(JobWork { base: base.clone(), computed, held })
     }
 
-    fn step(&self, work: &mut JobWork, at: usize) -> StepEnd {
+    fn step(&self, work: &mut JobWork, index: usize) -> StepEnd {
         let topology = &self.base.graph.topology;
         let device = ResidentAccelerator::of(&self.ctx, self.base.key(), topology);
-        let request = &self.requests()[at];
+        let request = &self.requests()[index];
         // What it holds while it runs is paid for as that of a query is.
         let memory = QueryMemory::new(&self.ctx, self.reports.clone()).share();
         let cancel = self.step_cancel.with_memory(memory);

@@ -66,8 +66,8 @@ impl LiveLayout for OnCpu {
         self.0.set_params(params)
     }
 
-    fn pin(&mut self, node: u32, at: [f32; 2]) {
-        self.0.pin(node, at);
+    fn pin(&mut self, node: u32, point: [f32; 2]) {
+        self.0.pin(node, point);
     }
 
     fn unpin(&mut self, node: u32) {

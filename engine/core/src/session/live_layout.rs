@@ -29,7 +29,7 @@ pub(crate) trait LiveLayout: Send {
     fn set_params(&mut self, params: Params) -> Result<(), AlgoError>;
 
     /// Holds a node at a place.
-    fn pin(&mut self, node: u32, at: [f32; 2]);
+    fn pin(&mut self, node: u32, point: [f32; 2]);
 
     fn unpin(&mut self, node: u32);
 

@@ -34,13 +34,13 @@ impl Binder<'_> {
         name: &str,
         args: &[Expr],
         distinct: bool,
-        at: usize,
+        offset: usize,
     ) -> Bound<(Ex, Ty)> {
         if let Some(kind) = aggregate(name) {
-            return self.aggregate_call(kind, args, distinct, at);
+            return self.aggregate_call(kind, args, distinct, offset);
         }
         if distinct {
-            return Err(self.error(at, format!("{name} is no aggregate and has no DISTINCT")));
+            return Err(self.error(offset, format!("{name} is no aggregate and has no DISTINCT")));
         }
         if name.eq_ignore_ascii_case("exists")
             && let [arg] = args
@@ -55,7 +55,7 @@ impl Binder<'_> {
             return self.expr(arg);
         }
         let Some(function) = func::find(name) else {
-            let error = self.error(at, format!("there is no function {name:?}"));
+            let error = self.error(offset, format!("there is no function {name:?}"));
             return Err(match nearest(name, &func::names()) {
                 Some(near) => error.suggest(format!("did you mean {near}?")),
                 None => error,
@@ -68,7 +68,7 @@ impl Binder<'_> {
                 let (min, max) = (function.min, function.max);
                 format!("{} takes {min} to {max} arguments, not {}", function.name, args.len())
             };
-            return Err(self.error(at, what));
+            return Err(self.error(offset, what));
         }
         let mut bound = Vec::new();
         let mut first = Ty::NULL;
@@ -95,22 +95,22 @@ impl Binder<'_> {
         kind: AggKind,
         args: &[Expr],
         distinct: bool,
-        at: usize,
+        offset: usize,
     ) -> Bound<(Ex, Ty)> {
         if self.in_aggregate {
             return Err(self
-                .error(at, "an aggregate cannot be inside of another one")
+                .error(offset, "an aggregate cannot be inside of another one")
                 .suggest("compute the inner one in a WITH before"));
         }
         if self.grouping.as_ref().is_none_or(|g| g.aggs.is_none()) {
             return Err(self
-                .error(at, "an aggregate is possible only in WITH and RETURN")
+                .error(offset, "an aggregate is possible only in WITH and RETURN")
                 .suggest("compute it in a WITH and use its name here"));
         }
         if let Some(local) = self.scope.iter().find(|v| v.local) {
             let what =
                 format!("an aggregate cannot be inside of the expression over {:?}", local.name);
-            return Err(self.error(at, what));
+            return Err(self.error(offset, what));
         }
         let wanted = match kind {
             AggKind::CountRows => 0,
@@ -118,7 +118,7 @@ impl Binder<'_> {
             _ => 1,
         };
         if args.len() != wanted {
-            return Err(self.error(at, format!("this aggregate takes {wanted} arguments")));
+            return Err(self.error(offset, format!("this aggregate takes {wanted} arguments")));
         }
         self.in_aggregate = true;
         let bound: Bound<Vec<(Ex, Ty)>> = args.iter().map(|a| self.expr(a)).collect();
@@ -130,7 +130,7 @@ impl Binder<'_> {
         let rand = args.iter().any(is_random);
         if rand {
             return Err(self
-                .error(at, "an aggregate of a random number is not constant")
+                .error(offset, "an aggregate of a random number is not constant")
                 .suggest("compute the random number in a WITH before"));
         }
         let ty = match kind {
@@ -141,7 +141,7 @@ impl Binder<'_> {
             _ => Ty::FLOAT.or(Ty::NULL).or(Ty::INT),
         };
         if matches!(kind, AggKind::Sum | AggKind::Avg | AggKind::StDev | AggKind::StDevP) {
-            self.expect(at, arg_ty, Ty::NUMBER.or(Ty::DURATION), "what is added up")?;
+            self.expect(offset, arg_ty, Ty::NUMBER.or(Ty::DURATION), "what is added up")?;
         }
         let slot = self.slot("")?;
         let agg = Agg { kind, arg, extra, distinct, slot, weight: None };

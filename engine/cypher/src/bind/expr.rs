@@ -268,8 +268,8 @@ impl Binder<'_> {
         })
     }
 
-    fn variable(&mut self, name: &str, at: usize) -> Bound<(Ex, Ty)> {
-        let Some(var) = self.find(name) else { return Err(self.undefined(name, at)) };
+    fn variable(&mut self, name: &str, offset: usize) -> Bound<(Ex, Ty)> {
+        let Some(var) = self.find(name) else { return Err(self.undefined(name, offset)) };
         let (slot, ty, local) = (var.slot, var.ty, var.local || var.alias);
         let strict =
             self.grouping.as_ref().is_some_and(|g| g.strict && (!self.in_aggregate || g.order));
@@ -277,12 +277,12 @@ impl Binder<'_> {
             let counts = self.grouping.as_ref().is_some_and(|g| g.aggs.is_some());
             return Err(if counts {
                 self.error(
-                    at,
+                    offset,
                     format!("{name:?} stands beside an aggregate and is no grouping key"),
                 )
                 .suggest(format!("make {name} a column of its own before it is used here"))
             } else {
-                self.undefined(name, at)
+                self.undefined(name, offset)
             });
         }
         self.used.push(slot);

@@ -153,8 +153,8 @@ fn intern(list: &mut Vec<String>, name: &str) -> usize {
 type Planned = (Op, Vec<(String, Slot)>, bool);
 
 impl Binder<'_> {
-    fn error(&self, at: usize, what: impl Into<String>) -> QueryError {
-        placed(ErrorCode::Syntax, self.text, at, what)
+    fn error(&self, offset: usize, what: impl Into<String>) -> QueryError {
+        placed(ErrorCode::Syntax, self.text, offset, what)
     }
 
     fn slot(&mut self, name: &str) -> Bound<Slot> {
@@ -185,8 +185,8 @@ impl Binder<'_> {
         Ok(slot)
     }
 
-    fn undefined(&self, name: &str, at: usize) -> QueryError {
-        let error = self.error(at, format!("the variable {name:?} is not defined"));
+    fn undefined(&self, name: &str, offset: usize) -> QueryError {
+        let error = self.error(offset, format!("the variable {name:?} is not defined"));
         let names: Vec<&str> = self.scope.iter().map(|v| v.name.as_str()).collect();
         match nearest(name, &names) {
             Some(near) => error.suggest(format!("did you mean {near:?}?")),

@@ -90,16 +90,16 @@ impl Binder<'_> {
     }
 
     /// A pattern as an expression: a truth value, or a shortest path.
-    pub(super) fn pattern_expr(&mut self, part: &PathPattern, at: usize) -> Bound<(Ex, Ty)> {
+    pub(super) fn pattern_expr(&mut self, part: &PathPattern, offset: usize) -> Bound<(Ex, Ty)> {
         if part.kind == PathKind::Plain && !self.predicate {
             return Err(self
-                .error(at, "a pattern cannot stand here as a value")
+                .error(offset, "a pattern cannot stand here as a value")
                 .suggest("use it in WHERE, or write [pattern | expression] for a list"));
         }
         let new = std::mem::replace(&mut self.new_in_pattern, false);
         let mut elements = Elements::default();
         let scope = self.scope.len();
-        let parts = self.parts(&mut elements, std::slice::from_ref(part), at);
+        let parts = self.parts(&mut elements, std::slice::from_ref(part), offset);
         self.new_in_pattern = new;
         self.scope.truncate(scope);
         parts?;
@@ -140,11 +140,16 @@ impl Binder<'_> {
         Ok(Ex::Collect(Box::new(self.solve(Op::Argument, elements)), body))
     }
 
-    fn parts(&mut self, elements: &mut Elements, parts: &[PathPattern], at: usize) -> Bound<()> {
+    fn parts(
+        &mut self,
+        elements: &mut Elements,
+        parts: &[PathPattern],
+        offset: usize,
+    ) -> Bound<()> {
         let steps: usize = parts.iter().map(|p| p.rels.len() + p.nodes.len()).sum();
         if steps > 2 * CYPHER_PATTERN_STEPS_MAX {
             let what = format!("the pattern has more than {CYPHER_PATTERN_STEPS_MAX} steps");
-            return Err(placed(ErrorCode::Limit, self.text, at, what));
+            return Err(placed(ErrorCode::Limit, self.text, offset, what));
         }
         let mut props: Vec<Given<'_>> = Vec::new();
         let mut spans: Vec<(usize, &RelPattern)> = Vec::new();

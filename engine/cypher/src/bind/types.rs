@@ -10,7 +10,7 @@ impl Binder<'_> {
     /// Refuses a type that cannot be the one that is needed.
     pub(crate) fn expect(
         &self,
-        at: usize,
+        offset: usize,
         ty: Ty,
         wanted: Ty,
         what: &str,
@@ -19,6 +19,6 @@ impl Binder<'_> {
             return Ok(());
         }
         let text = format!("{what} must be {}, not {}", wanted.describe(), ty.describe());
-        Err(placed(ErrorCode::Type, self.text, at, text))
+        Err(placed(ErrorCode::Type, self.text, offset, text))
     }
 }

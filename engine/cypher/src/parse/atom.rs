@@ -260,7 +260,7 @@ impl Parser<'_> {
         }
     }
 
-    fn projection_of(&mut self, name: String, at: usize) -> Parsed<Kind> {
+    fn projection_of(&mut self, name: String, offset: usize) -> Parsed<Kind> {
         if !self.is("{") {
             return Ok(Kind::Var(name));
         }
@@ -284,7 +284,7 @@ impl Parser<'_> {
                 Projected::Variable(self.variable()?)
             });
         }
-        Ok(Kind::MapProjection(Box::new(Expr { kind: Kind::Var(name), at }), items))
+        Ok(Kind::MapProjection(Box::new(Expr { kind: Kind::Var(name), at: offset }), items))
     }
 
     fn case(&mut self) -> Parsed<Kind> {

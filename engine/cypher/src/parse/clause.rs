@@ -98,16 +98,16 @@ impl Parser<'_> {
         Err(self.unexpected("a clause such as MATCH, WITH or RETURN"))
     }
 
-    pub(super) fn match_clause(&mut self, optional: bool, at: usize) -> Parsed<Match> {
+    pub(super) fn match_clause(&mut self, optional: bool, offset: usize) -> Parsed<Match> {
         let mut parts = vec![self.part(true)?];
         while self.eat(",") {
             parts.push(self.part(true)?);
         }
         let filter = if self.eat_word("WHERE") { Some(self.expr()?) } else { None };
-        Ok(Match { optional, parts, filter, at })
+        Ok(Match { optional, parts, filter, at: offset })
     }
 
-    fn projection(&mut self, at: usize) -> Parsed<Projection> {
+    fn projection(&mut self, offset: usize) -> Parsed<Projection> {
         let distinct = self.eat_word("DISTINCT");
         let star = self.eat("*");
         let mut items = Vec::new();
@@ -134,7 +134,7 @@ impl Parser<'_> {
         }
         let skip = if self.eat_word("SKIP") { Some(self.expr()?) } else { None };
         let limit = if self.eat_word("LIMIT") { Some(self.expr()?) } else { None };
-        Ok(Projection { distinct, star, items, order, skip, limit, at })
+        Ok(Projection { distinct, star, items, order, skip, limit, at: offset })
     }
 
     fn item(&mut self) -> Parsed<Item> {

@@ -125,7 +125,7 @@ impl Parser<'_> {
         (level >= least).then_some(infix)
     }
 
-    fn join(&mut self, left: Expr, infix: Infix, at: usize, closed: bool) -> Parsed<Expr> {
+    fn join(&mut self, left: Expr, infix: Infix, offset: usize, closed: bool) -> Parsed<Expr> {
         let kind = match infix {
             Infix::Or => {
                 self.next();
@@ -175,6 +175,6 @@ impl Parser<'_> {
                 Kind::Binary(op, Box::new(left), Box::new(right))
             }
         };
-        Ok(Expr { kind, at })
+        Ok(Expr { kind, at: offset })
     }
 }

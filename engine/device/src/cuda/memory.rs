@@ -286,10 +286,10 @@ impl<'a, T> ViewMut<'a, T> {
         Self(self.0.slice(range))
     }
 
-    /// Two parts that can be written separately: the first `at` values and the rest.
+    /// Two parts that can be written separately: the first `offset` values and the rest.
     #[must_use]
-    pub fn split_at(self, at: usize) -> (Self, Self) {
-        (Self(self.0.slice(..at)), Self(self.0.slice(at..)))
+    pub fn split_at(self, offset: usize) -> (Self, Self) {
+        (Self(self.0.slice(..offset)), Self(self.0.slice(offset..)))
     }
 
     /// As [`View::cast`].

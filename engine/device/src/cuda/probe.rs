@@ -38,11 +38,11 @@ fn at(step: &str) -> impl Fn(result::DriverError) -> DeviceError + '_ {
     move |e| absent(format!("the CUDA driver answered {step} with {}", Status::from(e.0)))
 }
 
-/// Runs `ask`, turning the panic of a half-installed driver that lacks a symbol into words.
+/// Runs `question`, turning the panic of a half-installed driver that lacks a symbol into words.
 pub(crate) fn guarded<R>(
-    ask: impl FnOnce() -> Result<R, DeviceError> + std::panic::UnwindSafe,
+    question: impl FnOnce() -> Result<R, DeviceError> + std::panic::UnwindSafe,
 ) -> Result<R, DeviceError> {
-    std::panic::catch_unwind(ask).unwrap_or_else(|_| {
+    std::panic::catch_unwind(question).unwrap_or_else(|_| {
         Err(absent("the CUDA driver library could not be used; reinstall the GPU driver"))
     })
 }

@@ -33,8 +33,8 @@ pub(super) struct Token {
 }
 
 /// An error of an expression at a character.
-pub(super) fn wrong(at: usize, what: impl std::fmt::Display) -> QueryError {
-    QueryError::new(ErrorCode::Syntax, format!("{what} at character {at}")).field("expr")
+pub(super) fn wrong(offset: usize, what: impl std::fmt::Display) -> QueryError {
+    QueryError::new(ErrorCode::Syntax, format!("{what} at character {offset}")).field("expr")
 }
 
 /// Splits a text.

@@ -162,25 +162,25 @@ impl Walk<'_> {
     /// Nodes beside each other are combined in all ways.
     fn combined(
         &self,
-        at: usize,
+        index: usize,
         paths: Paths,
         charge: &mut Charge<'_>,
     ) -> Result<Paths, QueryError> {
-        let must = &self.must[at];
+        let must = &self.must[index];
         if !must.is_empty() {
             let (mut from, mut added) = (Vec::new(), Vec::new());
             for path in 0..paths.len() {
                 let v = paths.steps[must[0]][path];
-                if self.sets[at].contains(v) && must.iter().all(|m| paths.steps[*m][path] == v) {
+                if self.sets[index].contains(v) && must.iter().all(|m| paths.steps[*m][path] == v) {
                     from.push(path as u32);
                     added.push(v);
                 }
             }
             return Ok(paths.continued(&from, vec![added], None));
         }
-        let others = self.sets[at].to_vec();
+        let others = self.sets[index].to_vec();
         check_size(paths.len().saturating_mul(others.len()))?;
-        charge.take(paths.len() as u64 * others.len() as u64 * 4 * (at as u64 + 3))?;
+        charge.take(paths.len() as u64 * others.len() as u64 * 4 * (index as u64 + 3))?;
         let count = paths.len() as u32;
         let from: Vec<u32> =
             (0..count).flat_map(|i| std::iter::repeat_n(i, others.len())).collect();

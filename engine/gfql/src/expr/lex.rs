@@ -58,21 +58,21 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, QueryError> {
     Ok(out)
 }
 
-/// A text that cannot be read from byte `at` on.
-pub(super) fn broken(text: &str, at: usize, what: &str) -> QueryError {
-    let near: String = text.get(at..).unwrap_or("").chars().take(20).collect();
-    QueryError::new(ErrorCode::Syntax, format!("{what} at character {at} near {near:?}"))
+/// A text that cannot be read from byte `offset` on.
+pub(super) fn broken(text: &str, offset: usize, what: &str) -> QueryError {
+    let near: String = text.get(offset..).unwrap_or("").chars().take(20).collect();
+    QueryError::new(ErrorCode::Syntax, format!("{what} at character {offset} near {near:?}"))
         .value(text)
         .suggest("write an expression such as score >= 2 AND name STARTS WITH 'a'")
 }
 
-fn quoted(text: &str, at: &mut usize, quote: char) -> Result<String, QueryError> {
-    let start = *at;
+fn quoted(text: &str, offset: &mut usize, quote: char) -> Result<String, QueryError> {
+    let start = *offset;
     let mut out = String::new();
     let mut chars = text[start + 1..].char_indices();
     while let Some((i, c)) = chars.next() {
         if c == quote {
-            *at = start + 1 + i + 1;
+            *offset = start + 1 + i + 1;
             return Ok(out);
         }
         if c != '\\' {
@@ -92,13 +92,13 @@ fn quoted(text: &str, at: &mut usize, quote: char) -> Result<String, QueryError>
     Err(broken(text, start, "a text is not closed"))
 }
 
-fn number(text: &str, at: &mut usize) -> Result<Token, QueryError> {
-    let start = *at;
+fn number(text: &str, offset: &mut usize) -> Result<Token, QueryError> {
+    let start = *offset;
     let rest = &text[start..];
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = rest.strip_prefix(prefix) {
             let len = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
-            *at = start + 2 + len;
+            *offset = start + 2 + len;
             let value = u64::from_str_radix(&digits[..len], radix);
             let value = value.map(|v| Token::Whole(Scalar::uint(v)));
             return value.map_err(|_| broken(text, start, "a bad number"));
@@ -120,7 +120,7 @@ fn number(text: &str, at: &mut usize) -> Result<Token, QueryError> {
             whole = false;
         }
     }
-    *at = start + len;
+    *offset = start + len;
     let piece = &rest[..len];
     if whole {
         let value = piece.parse().ok().and_then(Scalar::of_whole).map(Token::Whole);

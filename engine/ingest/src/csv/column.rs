@@ -152,17 +152,17 @@ impl<'a> ChunkColumn<'a> {
         self.slots[row] = self.text.len() as u64;
     }
 
-    /// Appends `rows` cells: column `at` of the row-major `tokens` with `columns` cells per row.
+    /// Appends `rows` cells: column `offset` of the row-major `tokens` with `columns` cells per row.
     pub fn push(
         &mut self,
         cx: &Cells,
         data: &[u8],
         tokens: &[Token],
         columns: usize,
-        at: usize,
+        offset: usize,
     ) -> Result<(), BadCell> {
         let mut cells = Cursor {
-            tokens: tokens.get(at..).unwrap_or_default(),
+            tokens: tokens.get(offset..).unwrap_or_default(),
             step: columns,
             patience: PATIENCE,
         };

@@ -56,11 +56,11 @@ fn foreign_block(data: &[u8], base: usize) -> u64 {
     }
 }
 
-/// Reads records of plain digits from `at` on straight into one slice per column, and stops before the
+/// Reads records of plain digits from `offset` on straight into one slice per column, and stops before the
 /// first record that is anything else. Returns the number of records, and where the next one begins.
 pub fn read(
     data: &[u8],
-    mut at: usize,
+    mut offset: usize,
     separator: u8,
     columns: &mut [&mut [u64]],
 ) -> (usize, usize) {
@@ -71,12 +71,12 @@ pub fn read(
         #[cfg(target_arch = "x86_64")]
         if swar::available() {
             // SAFETY: the processor has what the function is compiled for.
-            (rows, at) = unsafe { simd_scan::digits(data, at, separator, columns, rows) };
+            (rows, offset) = unsafe { simd_scan::digits(data, offset, separator, columns, rows) };
         }
         let end = rows_max.min(rows.saturating_add(patience.after(rows - before)));
-        (rows, at) = one_by_one(data, at, separator, columns, rows, end);
+        (rows, offset) = one_by_one(data, offset, separator, columns, rows, end);
         if rows < end || rows == rows_max {
-            return (rows, at);
+            return (rows, offset);
         }
     }
 }

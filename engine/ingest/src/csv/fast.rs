@@ -140,11 +140,11 @@ impl<'a> Fast<'a> {
         at
     }
 
-    /// Continues behind `at`.
-    fn seek(&mut self, at: usize) {
-        self.base = at & !63;
-        self.mask = if at >= self.data.len() { 0 } else { self.block(self.base) };
-        self.mask &= !0u64 << (at & 63);
+    /// Continues behind `offset`.
+    fn seek(&mut self, offset: usize) {
+        self.base = offset & !63;
+        self.mask = if offset >= self.data.len() { 0 } else { self.block(self.base) };
+        self.mask &= !0u64 << (offset & 63);
     }
 
     /// The shortest way for edge lists: reads records that are nothing but plain digits straight into

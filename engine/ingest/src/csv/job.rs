@@ -112,19 +112,19 @@ impl<'a> Job<'a> {
         vec![Token::EMPTY; self.block_rows() * self.plan.width]
     }
 
-    /// Reads up to `rows` records from `at` on; returns how many, and where the last one ends.
+    /// Reads up to `rows` records from `offset` on; returns how many, and where the last one ends.
     fn fill_at(
         &self,
-        at: usize,
+        offset: usize,
         end: usize,
         rows: usize,
         block: &mut [Token],
     ) -> Result<(usize, usize), Fault> {
         self.cx.cancel.check().map_err(IngestError::from)?;
-        let mut tokenizer = self.tokenizer(at..end);
+        let mut tokenizer = self.tokenizer(offset..end);
         let block = &mut block[..rows.min(self.block_rows()) * self.plan.width];
-        let found = self.fill(&mut tokenizer, block).map_err(|s| Fault::Stop(s.shifted(at)))?;
-        Ok((found, end.min(at + tokenizer.position())))
+        let found = self.fill(&mut tokenizer, block).map_err(|s| Fault::Stop(s.shifted(offset)))?;
+        Ok((found, end.min(offset + tokenizer.position())))
     }
 
     /// The pieces that hold wanted records.

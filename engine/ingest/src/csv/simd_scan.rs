@@ -51,13 +51,13 @@ impl Ends {
     }
 }
 
-/// Reads records of nothing but numbers of 1 to 16 digits from `at` on into the `columns`, from their row
+/// Reads records of nothing but numbers of 1 to 16 digits from `offset` on into the `columns`, from their row
 /// `rows` on. Returns the number of rows that are then filled, and where the next record begins. Stops
 /// early at whatever it has no form for, and near the end of `data`.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub fn digits(
     data: &[u8],
-    mut at: usize,
+    mut offset: usize,
     separator: u8,
     columns: &mut [&mut [u64]],
     mut rows: usize,
@@ -65,13 +65,13 @@ pub fn digits(
     let width = columns.len();
     let rows_max = columns.iter().map(|c| c.len()).min().unwrap_or(0);
     if !(1..=COLUMNS_MAX).contains(&width) {
-        return (rows, at);
+        return (rows, offset);
     }
     let ends = Ends::new(separator, separator, width);
     let mut bounds = [0; CELLS + WORD];
     let mut values = [0u64; CELLS];
     while rows < rows_max {
-        let rest = behind(data, at);
+        let rest = behind(data, offset);
         let found = bound::<true>(rest, &ends, (rows_max - rows) * width, &mut bounds);
         let some = (found / width).min(rows_max - rows);
         let cells = some * width;
@@ -85,21 +85,22 @@ pub fn digits(
             }
         }
         rows += some;
-        at += bounds[cells] as usize;
+        offset += bounds[cells] as usize;
     }
-    (rows, at)
+    (rows, offset)
 }
 
-/// Finds the cells of whole records from `at` on; `out` has [`Ends::width`] tokens a record. Returns the
+/// Finds the cells of whole records from `offset` on; `out` has [`Ends::width`] tokens a record. Returns the
 /// number of records, and where the next one begins. Stops early at the stop byte, at a record of another
 /// width, and near the end of `data`.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub fn records(data: &[u8], mut at: usize, ends: &Ends, out: &mut [Token]) -> (usize, usize) {
+pub fn records(data: &[u8], mut offset: usize, ends: &Ends, out: &mut [Token]) -> (usize, usize) {
     let width = ends.width;
     let mut bounds = [0; CELLS + WORD];
     let (mut rows, rows_max) = (0, out.len() / width);
     while rows < rows_max {
-        let found = bound::<false>(behind(data, at), ends, (rows_max - rows) * width, &mut bounds);
+        let found =
+            bound::<false>(behind(data, offset), ends, (rows_max - rows) * width, &mut bounds);
         let some = (found / width).min(rows_max - rows);
         if some == 0 {
             break;
@@ -110,17 +111,17 @@ pub fn records(data: &[u8], mut at: usize, ends: &Ends, out: &mut [Token]) -> (u
         let tokens = &mut out[rows * width..][..cells];
         for ((token, start), next) in tokens.iter_mut().zip(starts).zip(nexts) {
             let len = u64::from(next - start - 1);
-            *token = Token((at as u64 + u64::from(*start)) | len << 32);
+            *token = Token((offset as u64 + u64::from(*start)) | len << 32);
         }
         rows += some;
-        at += bounds[cells] as usize;
+        offset += bounds[cells] as usize;
     }
-    (rows, at)
+    (rows, offset)
 }
 
-/// The data from `at` on. A last record without a line end leaves `at` one byte behind all data.
-fn behind(data: &[u8], at: usize) -> &[u8] {
-    data.get(at..).unwrap_or_default()
+/// The data from `offset` on. A last record without a line end leaves `offset` one byte behind all data.
+fn behind(data: &[u8], offset: usize) -> &[u8] {
+    data.get(offset..).unwrap_or_default()
 }
 
 /// Finds where `wanted` cells begin, or some more: the first at 0, cell `i` at `bounds[i]`. Returns the number of cells whose

@@ -26,12 +26,12 @@ fn cut_off() -> IngestError {
     bad("is damaged or cut off; save it again")
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(offset..)?.first_chunk()?))
 }
 
 /// A container with the workbook's records, which are checked.
@@ -163,9 +163,9 @@ impl<'a> Container<'a> {
     }
 }
 
-/// The records from `at` on: type, content, and whether the stream ends properly is not asked.
-fn records(stream: &[u8], at: usize) -> impl Iterator<Item = (u16, &[u8])> {
-    let mut rest = stream.get(at..).unwrap_or_default();
+/// The records from `offset` on: type, content, and whether the stream ends properly is not asked.
+fn records(stream: &[u8], offset: usize) -> impl Iterator<Item = (u16, &[u8])> {
+    let mut rest = stream.get(offset..).unwrap_or_default();
     std::iter::from_fn(move || {
         let (kind, len) = (u16_at(rest, 0)?, u16_at(rest, 2)? as usize);
         let content = rest.get(4..4 + len)?;

@@ -308,12 +308,12 @@ impl Misfit {
         self,
         format: Format,
         sheet: &str,
-        at: usize,
+        index: usize,
         name: &str,
         demand: &Demand,
     ) -> IngestError {
         match self {
-            Self::TooMuchText => too_much_text(sheet, at),
+            Self::TooMuchText => too_much_text(sheet, index),
             Self::Cell { row, text } => {
                 demand::misfit(format, name, row, &text, demand.kind.shown())
             }

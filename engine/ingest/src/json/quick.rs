@@ -36,34 +36,34 @@ impl Key {
 
     /// How many bytes the key has when it is next.
     #[inline(always)]
-    pub fn length_at(self, bytes: &[u8], at: usize) -> Option<usize> {
-        let next = u128::from_le_bytes(*bytes.get(at..)?.first_chunk::<16>()?);
+    pub fn length_at(self, bytes: &[u8], offset: usize) -> Option<usize> {
+        let next = u128::from_le_bytes(*bytes.get(offset..)?.first_chunk::<16>()?);
         (next & self.mask == self.text).then_some(self.len)
     }
 }
 
 /// The length of a string without escapes that ends within sixteen bytes, from behind its opening quote.
 #[inline(always)]
-pub fn string(bytes: &[u8], at: usize) -> Option<usize> {
+pub fn string(bytes: &[u8], offset: usize) -> Option<usize> {
     let ends = |word: u64| {
         let (quotes, backslashes) = (word ^ QUOTES, word ^ BACKSLASHES);
         let zeros = |x: u64| x.wrapping_sub(LOW_BITS) & !x;
         (zeros(quotes) | zeros(backslashes)) & HIGH_BITS
     };
-    let [first, second] = words(bytes, at)?;
+    let [first, second] = words(bytes, offset)?;
     let (found, before) = match ends(first) {
         0 => (ends(second), 8),
         found => (found, 0),
     };
     let len = before + found.trailing_zeros() as usize / 8;
-    (found != 0 && bytes.get(at + len) == Some(&b'"')).then_some(len)
+    (found != 0 && bytes.get(offset + len) == Some(&b'"')).then_some(len)
 }
 
 /// A number of at most fifteen digits before its point and seven behind it, and its length.
 #[inline(always)]
-pub fn number(bytes: &[u8], at: usize) -> Option<(Scalar<'static>, usize)> {
-    let negative = bytes.get(at) == Some(&b'-');
-    let start = at + usize::from(negative);
+pub fn number(bytes: &[u8], offset: usize) -> Option<(Scalar<'static>, usize)> {
+    let negative = bytes.get(offset) == Some(&b'-');
+    let start = offset + usize::from(negative);
     let [first, second] = words(bytes, start)?;
     let (mut value, mut digits) = leading(first);
     if digits == 8 {
@@ -83,7 +83,7 @@ pub fn number(bytes: &[u8], at: usize) -> Option<(Scalar<'static>, usize)> {
         _ => {
             let value = value.cast_signed();
             let value = if negative { -value } else { value };
-            return Some((Scalar::Int(value), end - at));
+            return Some((Scalar::Int(value), end - offset));
         }
     }
     let [fraction, _] = words(bytes, end + 1)?;
@@ -100,12 +100,12 @@ pub fn number(bytes: &[u8], at: usize) -> Option<(Scalar<'static>, usize)> {
     // Both operands are exact doubles, so that the quotient is the correctly rounded value (see
     // `crate::number::fast_float`).
     let value = mantissa as f64 / POW10[more] as f64;
-    Some((Scalar::Float(if negative { -value } else { value }), end - at))
+    Some((Scalar::Float(if negative { -value } else { value }), end - offset))
 }
 
 #[inline(always)]
-fn words(bytes: &[u8], at: usize) -> Option<[u64; 2]> {
-    let both = u128::from_le_bytes(*bytes.get(at..)?.first_chunk::<16>()?);
+fn words(bytes: &[u8], offset: usize) -> Option<[u64; 2]> {
+    let both = u128::from_le_bytes(*bytes.get(offset..)?.first_chunk::<16>()?);
     Some([both as u64, (both >> 64) as u64])
 }
 

@@ -28,9 +28,9 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins at the byte `at` of `text`.
-    pub fn new(text: &'a str, at: usize) -> Self {
-        Self { text, at }
+    /// Begins at the byte `offset` of `text`.
+    pub fn new(text: &'a str, offset: usize) -> Self {
+        Self { text, at: offset }
     }
 
     pub fn position(&self) -> usize {

@@ -57,25 +57,25 @@ impl<'a> View<'a> {
         Rc::clone(&self.failure)
     }
 
-    fn read(&self, at: u64, len: u64) -> Result<Bytes, IngestError> {
+    fn read(&self, offset: u64, len: u64) -> Result<Bytes, IngestError> {
         let outside = || bad("a stream lies outside the file");
-        let end = at.checked_add(len).ok_or_else(outside)?;
+        let end = offset.checked_add(len).ok_or_else(outside)?;
         let file = self.bytes.len() as u64;
-        if at >= file {
-            let range = (at - file) as usize..(end - file) as usize;
+        if offset >= file {
+            let range = (offset - file) as usize..(end - file) as usize;
             let fits = range.end <= self.plain_tail.len();
             return fits.then(|| self.plain_tail.slice(range)).ok_or_else(outside);
         }
         if end > file {
             return Err(outside());
         }
-        let plain = self.codec.unpack(&self.bytes.slice(at as usize..end as usize))?;
+        let plain = self.codec.unpack(&self.bytes.slice(offset as usize..end as usize))?;
         if len == 0 {
             return Ok(plain);
         }
-        if let Some(stripe) = self.tail.stripes.get(&at) {
+        if let Some(stripe) = self.tail.stripes.get(&offset) {
             self.check_stripe(*stripe, &plain)?;
-        } else if let Some(version) = self.lengths.borrow().get(&at)
+        } else if let Some(version) = self.lengths.borrow().get(&offset)
             && rle::total(&plain, *version).is_none_or(|total| total > u128::from(ROWS_MAX))
         {
             let message = format!(
@@ -124,8 +124,8 @@ impl ChunkReader for View<'_> {
         Err(Error::new(ErrorKind::Unsupported, "an ORC file is read in sections"))
     }
 
-    fn get_bytes(&self, at: u64, len: u64) -> std::io::Result<Bytes> {
-        self.read(at, len).map_err(|e| {
+    fn get_bytes(&self, offset: u64, len: u64) -> std::io::Result<Bytes> {
+        self.read(offset, len).map_err(|e| {
             let message = e.to_string();
             self.failure.set(Some(e));
             Error::other(message)

@@ -100,10 +100,10 @@ impl<'a> Level<'a> {
     }
 
     /// Graph units between neighbouring nodes at a place, from how the nodes of all groups are spread.
-    fn spacing_at(&self, at: [f64; 2]) -> f64 {
+    fn spacing_at(&self, point: [f64; 2]) -> f64 {
         let density = |(group, spread): (&Group, &Spread)| {
             let far = spread.far.map(|s| if s == 0.0 { 1e-9 } else { s });
-            let [dx, dy] = [0, 1].map(|c| (at[c] - spread.middle[c]) / far[c]);
+            let [dx, dy] = [0, 1].map(|c| (point[c] - spread.middle[c]) / far[c]);
             let most = f64::from(group.count) / (std::f64::consts::TAU * far[0] * far[1]);
             most * (-(dx * dx + dy * dy) / 2.0).exp()
         };

@@ -21,10 +21,10 @@ struct Covered(HashMap<[i32; 2], Vec<Disc>>);
 
 impl Covered {
     /// Whether a disc that lies over a place was put down before.
-    fn has(&self, at: [f32; 2]) -> bool {
-        let near = self.0.get(&at.map(|x| (x / CELL).floor() as i32));
+    fn has(&self, point: [f32; 2]) -> bool {
+        let near = self.0.get(&point.map(|x| (x / CELL).floor() as i32));
         near.is_some_and(|list| {
-            list.iter().any(|d| (d.at[0] - at[0]).hypot(d.at[1] - at[1]) < d.radius)
+            list.iter().any(|d| (d.at[0] - point[0]).hypot(d.at[1] - point[1]) < d.radius)
         })
     }
 

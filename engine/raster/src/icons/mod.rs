@@ -312,14 +312,14 @@ pub(crate) fn size_for([w, h]: [f32; 2], r: f32, share: f32) -> f32 {
 }
 
 /// The line of a border of so many pixels that is dotted, dashed or double.
-fn strokes(at: [f32; 2], r: f32, width: f32, stroke: &str) -> Vec<Path> {
+fn strokes(point: [f32; 2], r: f32, width: f32, stroke: &str) -> Vec<Path> {
     let outer = r - width / 2.0 - r / 64.0;
     if width <= 0.0 || outer <= 0.0 {
         return Vec::new();
     }
     if stroke == "double" {
         let third = width / 3.0;
-        return [third, -third].map(|by| Path::ring(at, outer + by, third)).to_vec();
+        return [third, -third].map(|by| Path::ring(point, outer + by, third)).to_vec();
     }
     // A whole number of dashes, so that the last meets the first.
     let length = if stroke == "dotted" { width } else { 2.5 * width };
@@ -327,7 +327,7 @@ fn strokes(at: [f32; 2], r: f32, width: f32, stroke: &str) -> Vec<Path> {
     let step = TAU / count as f32;
     let dash = |k: usize| {
         let from = step * k as f32;
-        Path::arc(at, outer, width, [from, from + step / 2.0])
+        Path::arc(point, outer, width, [from, from + step / 2.0])
     };
     (0..count).map(dash).collect()
 }

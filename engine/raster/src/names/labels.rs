@@ -139,12 +139,12 @@ fn free_spot(
 mod tests {
     use super::*;
 
-    fn candidate(node: u32, at: [f32; 2], radius: f32) -> Candidate {
+    fn candidate(node: u32, point: [f32; 2], radius: f32) -> Candidate {
         let text = format!("node {node}");
         Candidate {
             node,
             text,
-            at,
+            at: point,
             radius,
             rank: 0,
             size: 12.0,

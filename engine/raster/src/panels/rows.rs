@@ -48,8 +48,8 @@ pub(crate) struct Sign {
 
 impl Sign {
     /// Several colours side by side.
-    fn colors(&self, at: [f32; 2]) -> Option<Mark> {
-        let rect = [at[0] - SWATCH / 2.0, at[1] - SWATCH / 2.0, SWATCH, SWATCH];
+    fn colors(&self, point: [f32; 2]) -> Option<Mark> {
+        let rect = [point[0] - SWATCH / 2.0, point[1] - SWATCH / 2.0, SWATCH, SWATCH];
         let unit = |rgb: &[u8; 3]| rgb.map(|c| f32::from(c) / 255.0);
         let colors: Vec<[f32; 3]> = self.row.colors.iter().map(unit).collect();
         (colors.len() > 1).then_some(Mark::Ramp { rect, colors })

@@ -227,10 +227,10 @@ impl Under {
         length
     }
 
-    fn ring(&self, band: &mut Band, at: [f64; 2], radius: f64, ink: impl Fn(f32) -> [f32; 4]) {
+    fn ring(&self, band: &mut Band, point: [f64; 2], radius: f64, ink: impl Fn(f32) -> [f32; 4]) {
         let half = f64::from(self.width) * 0.5 + 0.5;
         band.each_row(|y, across| {
-            let up = f64::from(y) - at[1];
+            let up = f64::from(y) - point[1];
             let reach = |r: f64| (r > up.abs()).then(|| (r * r - up * up).sqrt());
             let Some(outer) = reach(radius + half) else { return };
             let inner = reach(radius - half);
@@ -238,9 +238,9 @@ impl Under {
                 Some(inner) => [[-outer, -inner], [inner, outer]],
                 None => [[-outer, outer], [0.0, 0.0]],
             };
-            for [from, to] in spans.map(|s| s.map(|x| (x + at[0]) as f32)) {
+            for [from, to] in spans.map(|s| s.map(|x| (x + point[0]) as f32)) {
                 across([from, to], &mut |x| {
-                    let side = f64::from(x) - at[0];
+                    let side = f64::from(x) - point[0];
                     let off = (side.hypot(up) - radius).abs() as f32;
                     // Rings begin on the right and go up, as angles do.
                     let turn = (-up).atan2(side).rem_euclid(std::f64::consts::TAU);

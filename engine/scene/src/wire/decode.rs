@@ -250,9 +250,9 @@ impl Viewer {
         }
     }
 
-    fn place(&mut self, index: u64, at: [f32; 2]) {
+    fn place(&mut self, index: u64, point: [f32; 2]) {
         if let Some(p) = self.positions.get_mut(index as usize) {
-            *p = at;
+            *p = point;
         }
     }
 }

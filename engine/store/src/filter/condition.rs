@@ -56,61 +56,63 @@ impl ColumnTest {
 }
 
 /// A condition that no null meets, and the nulls as well where they pass.
-fn with_nulls(at: usize, known: JobTest, nulls: bool) -> JobTest {
-    if nulls { JobTest::Or(vec![known, JobTest::IsNull(at, true)]) } else { known }
+fn with_nulls(index: usize, known: JobTest, nulls: bool) -> JobTest {
+    if nulls { JobTest::Or(vec![known, JobTest::IsNull(index, true)]) } else { known }
 }
 
-fn of_range(at: usize, range: Range) -> JobTest {
+fn of_range(index: usize, range: Range) -> JobTest {
     let (low, high, inside) = match range {
         Range::Ints { low, high, inside } => (Constant::Int(low), Constant::Int(high), inside),
         Range::Floats { low, high, inside } => {
             (Constant::Float(low), Constant::Float(high), inside)
         }
     };
-    let between =
-        JobTest::And(vec![JobTest::Compare(at, Cmp::Ge, low), JobTest::Compare(at, Cmp::Le, high)]);
+    let between = JobTest::And(vec![
+        JobTest::Compare(index, Cmp::Ge, low),
+        JobTest::Compare(index, Cmp::Le, high),
+    ]);
     if inside { between } else { JobTest::Not(Box::new(between)) }
 }
 
-fn of_cells(column: &Column, at: usize, predicate: &Predicate, truth: bool) -> Option<JobTest> {
+fn of_cells(column: &Column, index: usize, predicate: &Predicate, truth: bool) -> Option<JobTest> {
     if let Predicate::All(tests) = predicate {
-        let tests = tests.iter().map(|test| of_cells(column, at, test, truth));
+        let tests = tests.iter().map(|test| of_cells(column, index, test, truth));
         return Some(JobTest::And(tests.collect::<Option<_>>()?));
     }
     let known = match column {
         Column::Bool(_) => {
             let holds = |cell| predicate.holds(Some(&Canon::Bool(cell)), truth);
             match (holds(true), holds(false)) {
-                (true, true) => JobTest::IsNull(at, false),
-                (true, false) => JobTest::IsTrue(at),
-                (false, true) => JobTest::Not(Box::new(JobTest::IsTrue(at))),
+                (true, true) => JobTest::IsNull(index, false),
+                (true, false) => JobTest::IsTrue(index),
+                (false, true) => JobTest::Not(Box::new(JobTest::IsTrue(index))),
                 (false, false) => JobTest::Always(false),
             }
         }
         Column::Text(text) => {
             let (_, values) = text.dictionary()?;
             let holds = |text: Option<&str>| predicate.holds(text.map(Canon::Text).as_ref(), truth);
-            JobTest::Passes(at, values.iter().map(holds).collect())
+            JobTest::Passes(index, values.iter().map(holds).collect())
         }
-        Column::Int(_) | Column::Float(_) => of_numbers(at, predicate)?,
+        Column::Int(_) | Column::Float(_) => of_numbers(index, predicate)?,
         _ => return None,
     };
-    Some(with_nulls(at, known, predicate.holds(None, truth)))
+    Some(with_nulls(index, known, predicate.holds(None, truth)))
 }
 
 /// The numbers that pass, without the nulls.
-fn of_numbers(at: usize, predicate: &Predicate) -> Option<JobTest> {
+fn of_numbers(index: usize, predicate: &Predicate) -> Option<JobTest> {
     Some(match predicate {
-        Predicate::Same(value) => compared(at, Cmp::Eq, value)?,
-        Predicate::Compare(cmp, value) => compared(at, *cmp, value)?,
+        Predicate::Same(value) => compared(index, Cmp::Eq, value)?,
+        Predicate::Compare(cmp, value) => compared(index, *cmp, value)?,
         Predicate::Between(low, high, inclusive) => {
             let (from, to) = if *inclusive { (Cmp::Ge, Cmp::Le) } else { (Cmp::Gt, Cmp::Lt) };
-            JobTest::And(vec![compared(at, from, low)?, compared(at, to, high)?])
+            JobTest::And(vec![compared(index, from, low)?, compared(index, to, high)?])
         }
         Predicate::IsIn(values) | Predicate::Member(values) => {
-            JobTest::In(at, values.iter().filter_map(constant).collect())
+            JobTest::In(index, values.iter().filter_map(constant).collect())
         }
-        Predicate::NotNull => JobTest::IsNull(at, false),
+        Predicate::NotNull => JobTest::IsNull(index, false),
         // Nothing of this is true of a number.
         Predicate::IsNull
         | Predicate::Never
@@ -122,15 +124,15 @@ fn of_numbers(at: usize, predicate: &Predicate) -> Option<JobTest> {
 }
 
 /// A comparison with a value; `None` with a number that is no constant of such a program.
-fn compared(at: usize, cmp: Cmp, value: &Scalar) -> Option<JobTest> {
+fn compared(index: usize, cmp: Cmp, value: &Scalar) -> Option<JobTest> {
     let constant = constant(value);
     if constant.is_none() && matches!(value, Scalar::UInt(_)) {
         return None;
     }
     Some(match (constant, cmp) {
-        (Some(constant), _) => JobTest::Compare(at, cmp, constant),
+        (Some(constant), _) => JobTest::Compare(index, cmp, constant),
         // What is no number is unequal to every number; to null nothing is.
-        (None, Cmp::Ne) if *value != Scalar::Null => JobTest::IsNull(at, false),
+        (None, Cmp::Ne) if *value != Scalar::Null => JobTest::IsNull(index, false),
         (None, _) => JobTest::Always(false),
     })
 }

@@ -24,15 +24,15 @@ pub fn listed(words: &[u64], list: &mut [u32]) -> usize {
 
 /// Has the processor fetch an element that is read soon; without the means for it, nothing happens.
 #[inline(always)]
-pub fn prefetch<T>(list: &[T], at: usize) {
+pub fn prefetch<T>(list: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: the instruction reads nothing that the program sees, and never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(list.as_ptr().wrapping_add(at).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(list.as_ptr().wrapping_add(index).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (list, at);
+    let _ = (list, index);
 }
 
 #[cfg(test)]

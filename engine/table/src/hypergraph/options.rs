@@ -117,18 +117,18 @@ const OPTS: &[&str] = &[
 ];
 
 impl Options {
-    /// Reads the JSON form (spec 2.4); `at` is where it stands in the request. Null members count as
+    /// Reads the JSON form (spec 2.4); `path` is where it stands in the request. Null members count as
     /// absent.
     ///
     /// # Errors
     /// [`HypergraphError::Invalid`]: an unknown member, a value of the wrong type, a name used twice.
-    pub fn from_json(value: &Value, at: &str) -> Result<Self, HypergraphError> {
-        let map = object(value, at)?;
-        known(map, FIELDS, at)?;
+    pub fn from_json(value: &Value, path: &str) -> Result<Self, HypergraphError> {
+        let map = object(value, path)?;
+        known(map, FIELDS, path)?;
         let member = |name: &str| map.get(name).filter(|v| !v.is_null());
-        let mut out = Self { at: at.to_owned(), ..Self::default() };
+        let mut out = Self { at: path.to_owned(), ..Self::default() };
         if let Some(v) = member("entity_types") {
-            let field = format!("{at}.entity_types");
+            let field = format!("{path}.entity_types");
             let list = texts(v, &field)?;
             distinct(&list, &field)?;
             out.entity_types = Some(list);
@@ -141,21 +141,21 @@ impl Options {
             if let Some(v) = member(name) {
                 *slot = v
                     .as_bool()
-                    .ok_or_else(|| wrong(v, &format!("{at}.{name}"), "true or false"))?;
+                    .ok_or_else(|| wrong(v, &format!("{path}.{name}"), "true or false"))?;
             }
         }
         if let Some(opts) = member("opts") {
-            out.read_opts(opts, &format!("{at}.opts"))?;
+            out.read_opts(opts, &format!("{path}.opts"))?;
         }
         out.check_names()?;
         Ok(out)
     }
 
-    fn read_opts(&mut self, opts: &Value, at: &str) -> Result<(), HypergraphError> {
-        let map = object(opts, at)?;
-        known(map, OPTS, at)?;
+    fn read_opts(&mut self, opts: &Value, path: &str) -> Result<(), HypergraphError> {
+        let map = object(opts, path)?;
+        known(map, OPTS, path)?;
         for (key, value) in map.iter().filter(|(_, v)| !v.is_null()) {
-            let field = format!("{at}.{key}");
+            let field = format!("{path}.{key}");
             let slot = match key.as_str() {
                 "SKIP" => {
                     self.skip = texts(value, &field)?;
@@ -246,9 +246,9 @@ fn object<'a>(v: &'a Value, field: &str) -> Result<&'a Map<String, Value>, Hyper
     v.as_object().ok_or_else(|| wrong(v, field, "an object, which may be empty"))
 }
 
-fn known(map: &Map<String, Value>, legal: &[&str], at: &str) -> Result<(), HypergraphError> {
+fn known(map: &Map<String, Value>, legal: &[&str], path: &str) -> Result<(), HypergraphError> {
     let Some(name) = map.keys().find(|k| !legal.contains(&k.as_str())) else { return Ok(()) };
-    let field = format!("{at}.{name:.64}");
+    let field = format!("{path}.{name:.64}");
     let message = format!("{field} is unknown; the members are: {}", legal.join(", "));
     Err(HypergraphError::invalid(field, message))
 }

@@ -29,7 +29,7 @@ pub(super) enum LoggedInBy {
 }
 
 impl Identity {
-    /// Logs in with the `{username, password, org_name?}` of `body`. `from` says where the request comes
+    /// Logs in with the `{username, password, org_name?}` of `body`. `caller` says where the request comes
     /// from, for the count of failures.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Identity {
     pub async fn login(
         &self,
         body: &[u8],
-        from: impl Into<Caller>,
+        caller: impl Into<Caller>,
     ) -> Result<LoginReply, IdentityError> {
         let map = body::object(body)?;
         let need = |field: &str| {
@@ -47,7 +47,7 @@ impl Identity {
         };
         let (username, secret) = (need("username")?, need("password")?);
         let org = org_name(&map)?;
-        let user = self.check_login(&username, secret, &from.into()).await?;
+        let user = self.check_login(&username, secret, &caller.into()).await?;
         self.login_reply(&user, org.as_deref(), LoggedInBy::Password)
     }
 

@@ -25,7 +25,7 @@ impl Identity {
         &self,
         who: &Principal,
         body: &[u8],
-        from: impl Into<Caller>,
+        caller: impl Into<Caller>,
     ) -> Result<LoginReply, IdentityError> {
         let (id, name) = own_account(who)?;
         let map = body::object(body)?;
@@ -44,7 +44,7 @@ impl Identity {
         if old.len() > PASSWORD_BYTES_MAX {
             return Err(wrong());
         }
-        let user = match self.check_login(&name, old, &from.into()).await {
+        let user = match self.check_login(&name, old, &caller.into()).await {
             Ok(user) if user.id == id => user,
             Ok(_) => return Err(IdentityError::TokenInvalid),
             Err(IdentityError::BadCredentials) => return Err(wrong()),

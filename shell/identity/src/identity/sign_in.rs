@@ -48,9 +48,9 @@ impl Identity {
         &self,
         username: &str,
         secret: String,
-        from: &Caller,
+        caller: &Caller,
     ) -> Result<SignedIn, IdentityError> {
-        let user = self.check_login(username, secret, from).await?;
+        let user = self.check_login(username, secret, caller).await?;
         self.require_certain_accounts()?;
         let browser = self.browsers.issue(&user, self.records.clock.unix_secs());
         let (session, user) =
@@ -98,11 +98,11 @@ impl Identity {
         &self,
         username: &str,
         secret: String,
-        from: &Caller,
+        caller: &Caller,
     ) -> Result<UserRec, IdentityError> {
         let fits = username.chars().count() <= USERNAME_CHARS_MAX;
         let user = if fits { accounts::by_name(&self.records.store, username)? } else { None };
-        let peer = from.address;
+        let peer = caller.address;
         // What is typed into the wrong field must not get into the log, so only real names do.
         let account = user.as_ref().map_or("(unknown)", |u| u.username.as_str()).to_owned();
         if secret.len() > PASSWORD_BYTES_MAX {
@@ -111,9 +111,9 @@ impl Identity {
             return Err(IdentityError::BadCredentials);
         }
         let now = self.records.clock.unix_secs();
-        let browser = from.browser.as_deref().zip(user.as_ref());
+        let browser = caller.browser.as_deref().zip(user.as_ref());
         let browser = browser.and_then(|(b, user)| self.browsers.check(b, user, now));
-        let attempt = Attempt::new(username, from.address, browser);
+        let attempt = Attempt::new(username, caller.address, browser);
         let throttle = &self.throttle;
         let wait = throttle.begin(&attempt, self.records.clock.monotonic()).map_err(|refusal| {
             self.refusals.count(Refused::Throttled);

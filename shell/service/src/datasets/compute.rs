@@ -135,15 +135,18 @@ fn request(
     })
 }
 
-fn libraries<'a>(member: &'a Map<String, Value>, at: &str) -> Result<Vec<&'a str>, ServiceError> {
+fn libraries<'a>(
+    member: &'a Map<String, Value>,
+    field: &str,
+) -> Result<Vec<&'a str>, ServiceError> {
     const EXPECTED: &str = "an array of cugraph or igraph";
     let list = match member.get("libraries") {
         Some(Value::Array(list)) if !list.is_empty() => list,
-        None | Some(Value::Null | Value::Array(_)) => return Err(missing(at, EXPECTED).into()),
-        Some(other) => return Err(wrong(at, other, EXPECTED)),
+        None | Some(Value::Null | Value::Array(_)) => return Err(missing(field, EXPECTED).into()),
+        Some(other) => return Err(wrong(field, other, EXPECTED)),
     };
     let name = |(i, v): (usize, &'a Value)| {
-        v.as_str().ok_or_else(|| wrong(&format!("{at}[{i}]"), v, "cugraph or igraph"))
+        v.as_str().ok_or_else(|| wrong(&format!("{field}[{i}]"), v, "cugraph or igraph"))
     };
     list.iter().enumerate().map(name).collect()
 }

@@ -268,13 +268,13 @@ fn cited_files(
 }
 
 /// A bare file id, or `[file id, table index]`.
-fn file_entry<'a>(entry: &'a Value, at: &str) -> Result<(&'a str, Option<u32>), ServiceError> {
+fn file_entry<'a>(entry: &'a Value, field: &str) -> Result<(&'a str, Option<u32>), ServiceError> {
     let wrong = || {
         let message = format!(
-            "{at} is a JSON {}; expected a file id or [file id, table index from 0]",
+            "{field} is a JSON {}; expected a file id or [file id, table index from 0]",
             kind(entry)
         );
-        ServiceError::invalid(at.to_owned(), message)
+        ServiceError::invalid(field.to_owned(), message)
     };
     match entry {
         Value::String(id) => Ok((id, None)),
@@ -291,20 +291,21 @@ fn file_entry<'a>(entry: &'a Value, at: &str) -> Result<(&'a str, Option<u32>), 
     }
 }
 
-fn pin(file: &FileRec, file_ref: FileRef, at: &str) -> Result<TableRec, ServiceError> {
+fn pin(file: &FileRec, file_ref: FileRef, field: &str) -> Result<TableRec, ServiceError> {
     let id = file.file_id;
     if !file.is_valid || file.tables.is_empty() {
         let why = if file.is_uploaded { "did not parse" } else { "has no data" };
-        let message = format!("{at}: file {id} {why}; upload it again and then create the dataset");
-        return Err(ServiceError::invalid(at.to_owned(), message));
+        let message =
+            format!("{field}: file {id} {why}; upload it again and then create the dataset");
+        return Err(ServiceError::invalid(field.to_owned(), message));
     }
     let index = file_ref.table.unwrap_or(0);
     let i = index as usize;
     let (Some(schema), Some(table)) = (file.tables_schemas.get(i), file.tables.get(i)) else {
         let last = file.tables.len() - 1;
         let message =
-            format!("{at}: file {id} has no table {index}; use an index from 0 to {last}");
-        return Err(ServiceError::invalid(at.to_owned(), message));
+            format!("{field}: file {id} has no table {index}; use an index from 0 to {last}");
+        return Err(ServiceError::invalid(field.to_owned(), message));
     };
     Ok(TableRec {
         schema: schema.clone(),

@@ -47,9 +47,9 @@ impl Datasets {
         Ok(self.job(at, request, Some(&known)))
     }
 
-    fn job(&self, at: usize, request: &ComputeRequest, known: Option<&JobInfo>) -> JobReply {
+    fn job(&self, index: usize, request: &ComputeRequest, known: Option<&JobInfo>) -> JobReply {
         JobReply {
-            id: (at + 1).to_string(),
+            id: (index + 1).to_string(),
             field: request.field(),
             algorithm: request.title(),
             state: known.map_or(JobState::Pending, |job| job.state),

@@ -156,13 +156,13 @@ fn parse(map: &Map<String, Value>) -> Result<Privacy, ServiceError> {
 }
 
 /// "10" view, "20" edit, "30" share; also as a number.
-fn action(at: &str, given: &Value) -> Result<String, ServiceError> {
+fn action(field: &str, given: &Value) -> Result<String, ServiceError> {
     let text = match given {
         Value::String(s) => s.clone(),
         Value::Number(n) => n.to_string(),
         other => {
-            let message = format!("{at} is a JSON {}; expected a string", kind(other));
-            return Err(ServiceError::invalid(at.to_owned(), message));
+            let message = format!("{field} is a JSON {}; expected a string", kind(other));
+            return Err(ServiceError::invalid(field.to_owned(), message));
         }
     };
     if matches!(text.as_str(), "10" | "20" | "30") {
@@ -170,12 +170,12 @@ fn action(at: &str, given: &Value) -> Result<String, ServiceError> {
     }
     let shown: String = text.chars().take(40).collect();
     let message =
-        format!("{at} {shown:?} is unknown; use \"10\" (view), \"20\" (edit) or \"30\" (share)");
-    Err(ServiceError::invalid(at.to_owned(), message))
+        format!("{field} {shown:?} is unknown; use \"10\" (view), \"20\" (edit) or \"30\" (share)");
+    Err(ServiceError::invalid(field.to_owned(), message))
 }
 
 /// `{email, action?}` or a bare address.
-fn invitation(at: &str, given: &Value, by_default: &str) -> Result<Invitation, ServiceError> {
+fn invitation(field: &str, given: &Value, by_default: &str) -> Result<Invitation, ServiceError> {
     let (email, level) = match given {
         Value::String(s) => (Some(s.as_str()), None),
         Value::Object(m) => (m.get("email").and_then(Value::as_str), m.get("action")),
@@ -183,12 +183,12 @@ fn invitation(at: &str, given: &Value, by_default: &str) -> Result<Invitation, S
     };
     let email = email.filter(|e| !e.is_empty() && e.chars().count() <= 320).ok_or_else(|| {
         let message =
-            format!("{at} is no mail address; send \"a@example.org\" or {{\"email\": …}}");
-        ServiceError::invalid(at.to_owned(), message)
+            format!("{field} is no mail address; send \"a@example.org\" or {{\"email\": …}}");
+        ServiceError::invalid(field.to_owned(), message)
     })?;
     let action = match level {
         None | Some(Value::Null) => by_default.to_owned(),
-        Some(level) => action(&format!("{at}.action"), level)?,
+        Some(level) => action(&format!("{field}.action"), level)?,
     };
     Ok(Invitation { email: email.to_lowercase(), action })
 }

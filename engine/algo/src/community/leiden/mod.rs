@@ -358,7 +358,7 @@ impl<S: Size> Search<'_, S> {
     }
 
     /// What the communities are worth, over the weight of all edge ends.
-    fn quality(&self, net: &Network, sizes: &[S], labels: &[u32]) -> f64 {
+    fn quality(&self, network: &Network, sizes: &[S], labels: &[u32]) -> f64 {
         if self.total == 0.0 {
             return 0.0;
         }
@@ -366,10 +366,11 @@ impl<S: Size> Search<'_, S> {
         labels.iter().zip(sizes).for_each(|(own, size)| total[*own as usize] += *size);
         let within = |v: usize| {
             let own = labels[v];
-            let ends = net.edges(v).map(|(u, w)| if labels[u as usize] == own { w } else { 0.0 });
-            net.loops[v] + ends.sum::<f64>()
+            let ends =
+                network.edges(v).map(|(u, w)| if labels[u as usize] == own { w } else { 0.0 });
+            network.loops[v] + ends.sum::<f64>()
         };
-        let parts: Vec<f64> = by_arcs(&net.offsets)
+        let parts: Vec<f64> = by_arcs(&network.offsets)
             .into_par_iter()
             .map(|range| range.map(within).sum::<f64>())
             .collect();
@@ -423,8 +424,8 @@ fn connected(net: &Network, labels: &[u32]) -> Vec<u32> {
 }
 
 /// [`connected`] parts, and for each its community.
-fn connected_within(net: &Network, labels: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let parts = connected(net, labels);
+fn connected_within(network: &Network, labels: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let parts = connected(network, labels);
     let count = parts.iter().max().map_or(0, |last| *last as usize + 1);
     let mut above = vec![0; count];
     for (part, own) in parts.iter().zip(labels) {

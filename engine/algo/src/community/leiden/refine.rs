@@ -31,7 +31,7 @@ pub(super) struct Rule<'a, S> {
 /// The parts of the communities `labels`, numbered `0..k` in the order of the communities, and for each part
 /// its community.
 pub(super) fn refine<S: Size>(
-    net: &Network,
+    network: &Network,
     labels: &[u32],
     groups: usize,
     rule: Rule<'_, S>,
@@ -45,7 +45,7 @@ pub(super) fn refine<S: Size>(
             place[*v as usize] = (g as u32, k as u32);
         }
     }
-    let work = net.work(&starts, &members);
+    let work = network.work(&starts, &members);
     let refined: Vec<(Vec<u32>, Vec<u32>)> = by_arcs(&work)
         .into_par_iter()
         .map(|range| {
@@ -54,7 +54,7 @@ pub(super) fn refine<S: Size>(
             for g in range {
                 let own = &members[starts[g]..starts[g + 1]];
                 let community =
-                    Community { net, place: &place, members: own, number: g as u32, rule };
+                    Community { net: network, place: &place, members: own, number: g as u32, rule };
                 of_group.push(community.split(&mut state, &mut parts, cancel)?);
             }
             Ok((parts, of_group))

@@ -136,20 +136,20 @@ pub fn search_from(
 
 /// Levels by sub-rounds until one has at most `arcs` list entries, and the others as [`levels`] makes them.
 fn by_sub_rounds(
-    mut net: WeightedGraph,
+    mut graph: WeightedGraph,
     options: &Options,
     arcs: usize,
     cancel: &CancelToken,
 ) -> Result<Communities, AlgoError> {
-    let labels = (0..net.num_nodes() as u32).collect();
+    let labels = (0..graph.num_nodes() as u32).collect();
     let mut found = Communities { labels, levels: 0, visits: 0 };
     let compose = |labels: &mut Vec<u32>, groups: &[u32]| {
         let labels = labels.par_iter_mut().with_min_len(CHUNK_ARCS);
         labels.for_each(|l| *l = groups[*l as usize]);
     };
     while found.levels < options.max_level {
-        if net.ends.len() <= arcs {
-            let rest = levels(net, found.levels as usize, options, cancel)?;
+        if graph.ends.len() <= arcs {
+            let rest = levels(graph, found.levels as usize, options, cancel)?;
             compose(&mut found.labels, &rest.labels);
             found.levels += rest.levels;
             found.visits += rest.visits;
@@ -157,16 +157,16 @@ fn by_sub_rounds(
         }
         let depth = found.levels;
         let seed = options.seed.wrapping_add(depth);
-        let rule = Rule::new(&net, options, seed, sub_rounds::gain_min(depth));
-        let (mut groups, gain, visits) = sub_rounds::settle(&net, rule, cancel)?;
+        let rule = Rule::new(&graph, options, seed, sub_rounds::gain_min(depth));
+        let (mut groups, gain, visits) = sub_rounds::settle(&graph, rule, cancel)?;
         found.visits += visits;
-        let k = renumber(&mut groups, net.num_nodes());
-        if k == net.num_nodes() {
+        let k = renumber(&mut groups, graph.num_nodes());
+        if k == graph.num_nodes() {
             break;
         }
         found.levels += 1;
         compose(&mut found.labels, &groups);
-        net = net.contract(&groups, k);
+        graph = graph.contract(&groups, k);
         if depth > 0 && gain < options.threshold {
             break;
         }
@@ -174,20 +174,20 @@ fn by_sub_rounds(
     Ok(found)
 }
 
-/// The levels from `level` on over `net`, the result of earlier ones that were made elsewhere: the
-/// community of each node of `net`, numbered from 0.
+/// The levels from `level` on over `graph`, the result of earlier ones that were made elsewhere: the
+/// community of each node of `graph`, numbered from 0.
 ///
 /// # Errors
 /// As [`find`].
 #[allow(dead_code, reason = "the way back from a device, which not every build has")]
 pub(crate) fn continue_from(
-    net: WeightedGraph,
+    graph: WeightedGraph,
     level: usize,
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Vec<u32>, AlgoError> {
     options.check()?;
-    levels(net, level, options, cancel).map(|c| c.labels)
+    levels(graph, level, options, cancel).map(|c| c.labels)
 }
 
 impl Options {
@@ -206,20 +206,20 @@ impl Options {
 
 /// Time does not matter here, so single nodes may correct what whole groups decided.
 fn small(
-    net: &WeightedGraph,
+    graph: &WeightedGraph,
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Communities, AlgoError> {
-    let singles = (0..net.num_nodes() as u32).collect();
+    let singles = (0..graph.num_nodes() as u32).collect();
     let (mut labels, mut visits) =
-        settle(net, singles, options, options.seed, GAIN_MIN_SMALL, cancel)?;
+        settle(graph, singles, options, options.seed, GAIN_MIN_SMALL, cancel)?;
     let mut above = Communities::default();
-    let k = renumber(&mut labels, net.num_nodes());
-    if k < net.num_nodes() && options.max_level > 1 {
-        above = levels(net.contract(&labels, k), 1, options, cancel)?;
+    let k = renumber(&mut labels, graph.num_nodes());
+    if k < graph.num_nodes() && options.max_level > 1 {
+        above = levels(graph.contract(&labels, k), 1, options, cancel)?;
         labels.iter_mut().for_each(|l| *l = above.labels[*l as usize]);
     }
-    let (labels, again) = settle(net, labels, options, options.seed, GAIN_MIN_SMALL, cancel)?;
+    let (labels, again) = settle(graph, labels, options, options.seed, GAIN_MIN_SMALL, cancel)?;
     visits += again + above.visits;
     Ok(Communities { labels, levels: above.levels + 1, visits })
 }
@@ -227,19 +227,19 @@ fn small(
 /// Levels from `first` on. Nodes without neighbours stay alone on all of them, so only the others are looked at; a
 /// graph of the web's kind has more of them than of others.
 fn levels(
-    net: WeightedGraph,
+    graph: WeightedGraph,
     first: usize,
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Communities, AlgoError> {
-    let Some((part, linked)) = net.linked() else {
-        return levels_of_all(net, first, options, cancel);
+    let Some((part, linked)) = graph.linked() else {
+        return levels_of_all(graph, first, options, cancel);
     };
     let found = levels_of_all(part, first, options, cancel)?;
     // A community of the part is named by the part's numbers, which are below that of its nodes.
     let mut alone = linked.len() as u32;
     let mut of_linked = linked.iter().zip(&found.labels).peekable();
-    let labels = (0..net.num_nodes() as u32).map(|v| {
+    let labels = (0..graph.num_nodes() as u32).map(|v| {
         if let Some((_, label)) = of_linked.next_if(|(u, _)| **u == v) {
             return *label;
         }
@@ -251,33 +251,33 @@ fn levels(
 
 /// Levels from `first` on: nodes move, communities become the nodes of the next level.
 fn levels_of_all(
-    mut net: WeightedGraph,
+    mut graph: WeightedGraph,
     first: usize,
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Communities, AlgoError> {
-    let labels = (0..net.num_nodes() as u32).collect();
+    let labels = (0..graph.num_nodes() as u32).collect();
     let mut found = Communities { labels, levels: 0, visits: 0 };
-    let small = net.num_nodes() <= SEQUENTIAL_NODES_MAX && first <= 1;
+    let small = graph.num_nodes() <= SEQUENTIAL_NODES_MAX && first <= 1;
     let mut before = f64::NEG_INFINITY;
     for level in first as u64..options.max_level {
         let gain_min = match small {
             true => GAIN_MIN_SMALL,
             false => GAIN_MIN / 10f64.powi(level.min(300) as i32),
         };
-        let singles = (0..net.num_nodes() as u32).collect();
+        let singles = (0..graph.num_nodes() as u32).collect();
         let seed = options.seed.wrapping_add(level);
-        let (mut groups, visits) = settle(&net, singles, options, seed, gain_min, cancel)?;
+        let (mut groups, visits) = settle(&graph, singles, options, seed, gain_min, cancel)?;
         found.levels += 1;
         found.visits += visits;
-        let k = renumber(&mut groups, net.num_nodes());
+        let k = renumber(&mut groups, graph.num_nodes());
         let labels = found.labels.par_iter_mut().with_min_len(CHUNK_ARCS);
         labels.for_each(|l| *l = groups[*l as usize]);
-        if k == net.num_nodes() {
+        if k == graph.num_nodes() {
             break;
         }
-        net = net.contract(&groups, k);
-        let now = net.modularity(options.resolution);
+        graph = graph.contract(&groups, k);
+        let now = graph.modularity(options.resolution);
         if now - before < options.threshold {
             break;
         }
@@ -302,15 +302,15 @@ impl WeightedGraph {
 /// The local moving phase on one level: communities from `labels` on, until a round gains little, and
 /// the list entries looked at.
 fn settle(
-    net: &WeightedGraph,
+    graph: &WeightedGraph,
     labels: Vec<u32>,
     options: &Options,
     seed: u64,
     gain_min: f64,
     cancel: &CancelToken,
 ) -> Result<(Vec<u32>, u64), AlgoError> {
-    let rule = Rule::new(net, options, seed, gain_min);
-    by_weight!(net, |weight| Moving::new(net, labels, rule, weight).run(cancel))
+    let rule = Rule::new(graph, options, seed, gain_min);
+    by_weight!(graph, |weight| Moving::new(graph, labels, rule, weight).run(cancel))
 }
 
 /// Modularity (Newman and Girvan 2004) of a partition of the undirected graph that `topology` spells.

@@ -59,8 +59,8 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    pub(super) fn new(net: &WeightedGraph, options: &Options, seed: u64, gain_min: f64) -> Self {
-        let twice = net.total_strength() as f64;
+    pub(super) fn new(graph: &WeightedGraph, options: &Options, seed: u64, gain_min: f64) -> Self {
+        let twice = graph.total_strength() as f64;
         Self { seed, gain_min, resolution: options.resolution, twice }
     }
 }
@@ -102,17 +102,17 @@ pub(super) struct Moving<'a, W, F> {
 }
 
 impl<'a, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, W, F> {
-    pub(super) fn new(net: &'a WeightedGraph, labels: Vec<u32>, rule: Rule, weight: F) -> Self {
-        let n = net.num_nodes();
+    pub(super) fn new(graph: &'a WeightedGraph, labels: Vec<u32>, rule: Rule, weight: F) -> Self {
+        let n = graph.num_nodes();
         let strength: Vec<W> =
-            (0..n).into_par_iter().with_min_len(1024).map(|v| W::of(net.strength(v))).collect();
+            (0..n).into_par_iter().with_min_len(1024).map(|v| W::of(graph.strength(v))).collect();
         let mut total = vec![W::default(); n];
         for (l, s) in labels.iter().zip(&strength) {
             total[*l as usize] += *s;
         }
         let active = (0..n).map(|_| AtomicBool::new(true)).collect();
         let tallies = Tallies::new(n);
-        Self { net, rule, weight, labels, strength, total, tallies, active, visits: 0 }
+        Self { net: graph, rule, weight, labels, strength, total, tallies, active, visits: 0 }
     }
 
     pub(super) fn run(mut self, cancel: &CancelToken) -> Result<(Vec<u32>, u64), AlgoError> {

@@ -48,12 +48,12 @@ pub(crate) fn first_sub_round(seed: u64, round: u32) -> u32 {
 
 /// The communities of one level, each node alone at first, with the gain of modularity and the list entries looked at.
 pub(super) fn settle(
-    net: &WeightedGraph,
+    graph: &WeightedGraph,
     rule: Rule,
     cancel: &CancelToken,
 ) -> Result<(Vec<u32>, f64, u64), AlgoError> {
-    let alone: Vec<u32> = (0..net.num_nodes() as u32).collect();
-    by_weight!(net, |weight| Moving::new(net, alone, rule, weight).by_sub_rounds(cancel))
+    let alone: Vec<u32> = (0..graph.num_nodes() as u32).collect();
+    by_weight!(graph, |weight| Moving::new(graph, alone, rule, weight).by_sub_rounds(cancel))
 }
 
 impl<W: Weight, F: Fn(usize) -> W + Sync> Moving<'_, W, F> {
@@ -119,13 +119,13 @@ impl<W: Weight, F: Fn(usize) -> W + Sync> Moving<'_, W, F> {
         gained
     }
 
-    /// Brings near what the nodes after position `at` will read: those of a sub-round lie apart.
+    /// Brings near what the nodes after position `index` will read: those of a sub-round lie apart.
     #[inline(always)]
-    fn ask_ahead(&self, nodes: &[u32], at: usize) {
-        if let Some(v) = nodes.get(at + 2 * AHEAD) {
+    fn ask_ahead(&self, nodes: &[u32], index: usize) {
+        if let Some(v) = nodes.get(index + 2 * AHEAD) {
             prefetch(&self.net.offsets, *v as usize);
         }
-        if let Some(v) = nodes.get(at + AHEAD) {
+        if let Some(v) = nodes.get(index + AHEAD) {
             prefetch(&self.net.ends, self.net.offsets[*v as usize]);
         }
     }

@@ -133,15 +133,15 @@ fn rows(axes: &[Vec<f64>], present: &[u32]) -> (Vec<f64>, Vec<u32>) {
 /// The eigenvectors to the smallest eigenvalues of the normalised Laplacian. Those to 0 are known: one for each
 /// connected part; they are taken out of the search.
 fn cut_axes(
-    net: &Network,
+    network: &Network,
     strengths: &[f64],
     dimensions: usize,
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Vec<Vec<f64>>, AlgoError> {
-    let n = net.num_nodes();
+    let n = network.num_nodes();
     let root: Vec<f64> = strengths.iter().map(|s| s.max(0.0).sqrt()).collect();
-    let part = components(net);
+    let part = components(network);
     let parts = part.iter().max().map_or(0, |p| *p as usize + 1);
     let mut volume = vec![0.0; parts];
     part.iter().zip(strengths).for_each(|(p, s)| volume[*p as usize] += s);
@@ -159,7 +159,7 @@ fn cut_axes(
     // One plus the normalised adjacency: the eigenvalues lie between 0 and 2, in the opposite order.
     let apply = |x: &[f64], y: &mut [f64]| {
         y.par_iter_mut().enumerate().with_min_len(512).for_each(|(v, y)| {
-            let ends = net.edges(v).map(|(u, w)| w * scale[u as usize] * x[u as usize]);
+            let ends = network.edges(v).map(|(u, w)| w * scale[u as usize] * x[u as usize]);
             *y = scale[v] * ends.sum::<f64>() + if scale[v] > 0.0 { x[v] } else { 0.0 };
         });
         share.fill(0.0);
@@ -188,18 +188,18 @@ fn cut_axes(
 /// The eigenvectors to the largest eigenvalues of the modularity matrix, each times the root of its eigenvalue over
 /// the largest; those not above 0 say nothing about communities.
 fn modularity_axes(
-    net: &Network,
+    network: &Network,
     strengths: &[f64],
     dimensions: usize,
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Vec<Vec<f64>>, AlgoError> {
-    let n = net.num_nodes();
+    let n = network.num_nodes();
     let total: f64 = strengths.iter().sum();
     let apply = |x: &[f64], y: &mut [f64]| {
         let drift = dot(strengths, x) / total;
         y.par_iter_mut().enumerate().with_min_len(512).for_each(|(v, y)| {
-            let near: f64 = net.edges(v).map(|(u, w)| w * x[u as usize]).sum();
+            let near: f64 = network.edges(v).map(|(u, w)| w * x[u as usize]).sum();
             *y = near - strengths[v] * drift;
         });
         Ok(())

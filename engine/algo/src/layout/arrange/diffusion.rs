@@ -78,13 +78,13 @@ impl Grid {
     }
 
     /// The four cells about a place inside the grid, with the part that each has of it.
-    fn around(&self, at: [f64; 2]) -> Option<[(usize, f64); 4]> {
+    fn around(&self, point: [f64; 2]) -> Option<[(usize, f64); 4]> {
         let last = [self.columns - 1, self.rows - 1].map(|n| n as f64);
-        if !(0..2).all(|c| (0.0..last[c]).contains(&at[c])) {
+        if !(0..2).all(|c| (0.0..last[c]).contains(&point[c])) {
             return None;
         }
-        let (column, row) = (at[0] as usize, at[1] as usize);
-        let (x, y) = (at[0] - column as f64, at[1] - row as f64);
+        let (column, row) = (point[0] as usize, point[1] as usize);
+        let (x, y) = (point[0] - column as f64, point[1] - row as f64);
         let first = row * self.columns + column;
         Some([
             (first, (1.0 - x) * (1.0 - y)),

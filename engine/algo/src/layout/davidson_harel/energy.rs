@@ -148,44 +148,44 @@ impl<'a> Energy<'a> {
         Ok(sum / count)
     }
 
-    /// The terms that depend on `v` if it were at `at`.
-    pub(super) fn of(&self, v: usize, at: [f64; 2]) -> f64 {
+    /// The terms that depend on `v` if it were at `point`.
+    pub(super) fn of(&self, v: usize, point: [f64; 2]) -> f64 {
         let w = &self.weights;
         let mut sum = 0.0;
         if w.node_dist != 0.0 {
             let mut near = 0.0;
             for (u, other) in self.points.iter().enumerate() {
-                let inverse = 1.0 / square(at, *other).max(CLOSE);
+                let inverse = 1.0 / square(point, *other).max(CLOSE);
                 near += if u == v { 0.0 } else { inverse };
             }
             sum += w.node_dist * near;
         }
         if w.border != 0.0 {
-            for (c, x) in at.iter().enumerate() {
+            for (c, x) in point.iter().enumerate() {
                 for side in [self.frame.low[c], self.frame.high[c]] {
                     sum += w.border / (x - f64::from(side)).powi(2).max(CLOSE);
                 }
             }
         }
         for (u, _) in self.part.edges(v) {
-            sum += w.edge_lengths * square(at, self.points[u]);
+            sum += w.edge_lengths * square(point, self.points[u]);
         }
         if w.edge_crossings != 0.0 {
-            sum += w.edge_crossings * self.crossings(v, at) as f64;
+            sum += w.edge_crossings * self.crossings(v, point) as f64;
         }
         if w.node_edge_dist != 0.0 {
-            sum += w.node_edge_dist * self.edge_distances(v, at);
+            sum += w.node_edge_dist * self.edge_distances(v, point);
         }
         sum
     }
 
-    /// How many edges cross those of `v` if it were at `at`.
-    fn crossings(&self, v: usize, at: [f64; 2]) -> usize {
+    /// How many edges cross those of `v` if it were at `point`.
+    fn crossings(&self, v: usize, point: [f64; 2]) -> usize {
         let mut count = 0;
         for e in self.of_node(v) {
             let to = self.other(*e, v);
             let end = self.points[to];
-            let own = Box2::of(at, end);
+            let own = Box2::of(point, end);
             for (k, other) in self.boxes.iter().enumerate() {
                 if !own.meets(other) {
                     continue;
@@ -194,26 +194,26 @@ impl<'a> Energy<'a> {
                 let shares = |x: u32| x as usize == v || x as usize == to;
                 if !shares(a) && !shares(b) {
                     let line = [self.points[a as usize], self.points[b as usize]];
-                    count += usize::from(cross([at, end], line));
+                    count += usize::from(cross([point, end], line));
                 }
             }
         }
         count
     }
 
-    /// The sum of 1/d^2 over the distances of `v` at `at` from other edges, and of other nodes from its edges.
-    fn edge_distances(&self, v: usize, at: [f64; 2]) -> f64 {
+    /// The sum of 1/d^2 over the distances of `v` at `point` from other edges, and of other nodes from its edges.
+    fn edge_distances(&self, v: usize, point: [f64; 2]) -> f64 {
         let mut sum = 0.0;
-        let here = Box2::of(at, at).wider(EDGE_REACH as f32);
+        let here = Box2::of(point, point).wider(EDGE_REACH as f32);
         for (e, own) in self.boxes.iter().enumerate() {
             let (a, b) = (self.edges[e].0 as usize, self.edges[e].1 as usize);
             if own.meets(&here) && a != v && b != v {
-                sum += 1.0 / from_edge(at, [self.points[a], self.points[b]]).max(CLOSE);
+                sum += 1.0 / from_edge(point, [self.points[a], self.points[b]]).max(CLOSE);
             }
         }
         for e in self.of_node(v) {
             let to = self.other(*e, v);
-            let line = [at, self.points[to]];
+            let line = [point, self.points[to]];
             let around = Box2::of(line[0], line[1]).wider(EDGE_REACH as f32);
             for (u, other) in self.points.iter().enumerate() {
                 let near = around.meets(&Box2::of(*other, *other));
@@ -270,12 +270,12 @@ pub(super) fn cross(p: [[f64; 2]; 2], q: [[f64; 2]; 2]) -> bool {
 }
 
 /// The squared distance of a point from a line between two.
-pub(super) fn from_edge(at: [f64; 2], line: [[f64; 2]; 2]) -> f64 {
+pub(super) fn from_edge(point: [f64; 2], line: [[f64; 2]; 2]) -> f64 {
     let by = [line[1][0] - line[0][0], line[1][1] - line[0][1]];
     let length = by[0] * by[0] + by[1] * by[1];
-    let along = (at[0] - line[0][0]) * by[0] + (at[1] - line[0][1]) * by[1];
+    let along = (point[0] - line[0][0]) * by[0] + (point[1] - line[0][1]) * by[1];
     let share = if length > 0.0 { (along / length).clamp(0.0, 1.0) } else { 0.0 };
-    square(at, [line[0][0] + share * by[0], line[0][1] + share * by[1]])
+    square(point, [line[0][0] + share * by[0], line[0][1] + share * by[1]])
 }
 
 #[cfg(test)]

@@ -188,16 +188,16 @@ impl Tuning<'_> {
         slope
     }
 
-    /// The terms of `v` at `at` among what is near.
-    fn energy(&self, v: usize, at: [f64; 2], near: &Near) -> f64 {
+    /// The terms of `v` at `point` among what is near.
+    fn energy(&self, v: usize, point: [f64; 2], near: &Near) -> f64 {
         let (w, points) = (self.weights, &self.points);
-        let mut sum = -(self.balance[v][0] * at[0] + self.balance[v][1] * at[1]);
+        let mut sum = -(self.balance[v][0] * point[0] + self.balance[v][1] * point[1]);
         for u in &near.nodes {
-            sum += w.node_dist / square(at, points[*u]).max(CLOSE);
+            sum += w.node_dist / square(point, points[*u]).max(CLOSE);
         }
         for u in &near.own {
-            let own = [at, points[*u]];
-            sum += w.edge_lengths * square(at, own[1]);
+            let own = [point, points[*u]];
+            sum += w.edge_lengths * square(point, own[1]);
             for (a, b) in near.edges.iter().filter(|(a, b)| a != u && b != u) {
                 sum += w.edge_crossings * f64::from(u8::from(cross(own, [points[*a], points[*b]])));
             }
@@ -206,7 +206,7 @@ impl Tuning<'_> {
             }
         }
         for (a, b) in &near.edges {
-            sum += w.node_edge_dist / from_edge(at, [points[*a], points[*b]]).max(CLOSE);
+            sum += w.node_edge_dist / from_edge(point, [points[*a], points[*b]]).max(CLOSE);
         }
         sum
     }

@@ -214,11 +214,11 @@ impl Arcs {
         self.factors.get(arc).map_or(self.uniform, |bits| f32::from_bits(*bits))
     }
 
-    fn pull_log(&self, points: &[[f32; 2]], at: [f32; 2], range: Range<usize>) -> [f32; 2] {
+    fn pull_log(&self, points: &[[f32; 2]], point: [f32; 2], range: Range<usize>) -> [f32; 2] {
         let mut sum = [0.0; 2];
         for arc in range {
             let p = points[self.ends[arc] as usize];
-            let (dx, dy) = (p[0] - at[0], p[1] - at[1]);
+            let (dx, dy) = (p[0] - point[0], p[1] - point[1]);
             let d = (dx * dx + dy * dy + SOFTENING).sqrt();
             let w = self.factor(arc) * ln_1p(d) / d;
             sum[0] += dx * w;
@@ -323,32 +323,32 @@ fn power(w: f32, influence: f32) -> f32 {
 }
 
 #[inline]
-fn pull_linear(points: &[[f32; 2]], at: [f32; 2], ends: &[u32]) -> [f32; 2] {
+fn pull_linear(points: &[[f32; 2]], point: [f32; 2], ends: &[u32]) -> [f32; 2] {
     let mut a = [0.0f32; 4];
     let mut pairs = ends.chunks_exact(2);
     for pair in &mut pairs {
         let (p, q) = (points[pair[0] as usize], points[pair[1] as usize]);
-        a[0] += p[0] - at[0];
-        a[1] += p[1] - at[1];
-        a[2] += q[0] - at[0];
-        a[3] += q[1] - at[1];
+        a[0] += p[0] - point[0];
+        a[1] += p[1] - point[1];
+        a[2] += q[0] - point[0];
+        a[3] += q[1] - point[1];
     }
     for end in pairs.remainder() {
         let p = points[*end as usize];
-        a[0] += p[0] - at[0];
-        a[1] += p[1] - at[1];
+        a[0] += p[0] - point[0];
+        a[1] += p[1] - point[1];
     }
     [a[0] + a[2], a[1] + a[3]]
 }
 
 #[inline]
-fn pull_weighted(points: &[[f32; 2]], at: [f32; 2], ends: &[u32], factors: &[u32]) -> [f32; 2] {
+fn pull_weighted(points: &[[f32; 2]], point: [f32; 2], ends: &[u32], factors: &[u32]) -> [f32; 2] {
     let mut a = [0.0f32; 2];
     for (end, bits) in ends.iter().zip(factors) {
         let w = f32::from_bits(*bits);
         let p = points[*end as usize];
-        a[0] += w * (p[0] - at[0]);
-        a[1] += w * (p[1] - at[1]);
+        a[0] += w * (p[0] - point[0]);
+        a[1] += w * (p[1] - point[1]);
     }
     a
 }

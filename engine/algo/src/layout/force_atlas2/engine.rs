@@ -340,15 +340,15 @@ impl ForceAtlas2 {
         Ok(())
     }
 
-    /// Puts `node` at `at` and holds it there. A node or position that does not exist is ignored.
-    pub fn pin(&mut self, node: u32, at: [f32; 2]) {
-        let usable = at.iter().all(|v| v.is_finite() && v.abs() <= COORDINATE_MAX);
+    /// Puts `node` at `point` and holds it there. A node or position that does not exist is ignored.
+    pub fn pin(&mut self, node: u32, point: [f32; 2]) {
+        let usable = point.iter().all(|v| v.is_finite() && v.abs() <= COORDINATE_MAX);
         if let Some(body) = self.body_of.get(node as usize).copied().filter(|_| usable) {
-            self.points[body as usize] = at;
+            self.points[body as usize] = point;
             self.mobility[body as usize] = PINNED;
             self.forces_before[body as usize] = [0.0; 2];
             self.pinned[node as usize] = true;
-            self.bounds = self.bounds.with(at);
+            self.bounds = self.bounds.with(point);
             self.settle.restart();
         }
     }
@@ -428,7 +428,7 @@ impl Task<'_> {
 }
 
 /// The part of a force that may move a body, given what is locked.
-fn allowed(p: &Params, at: [f32; 2], f: [f32; 2]) -> [f32; 2] {
+fn allowed(p: &Params, point: [f32; 2], f: [f32; 2]) -> [f32; 2] {
     let mut f = f;
     if p.locked_x {
         f[0] = 0.0;
@@ -437,9 +437,9 @@ fn allowed(p: &Params, at: [f32; 2], f: [f32; 2]) -> [f32; 2] {
         f[1] = 0.0;
     }
     if p.locked_r {
-        let r2 = at[0] * at[0] + at[1] * at[1];
-        let along = if r2 > 0.0 { (f[0] * at[0] + f[1] * at[1]) / r2 } else { 0.0 };
-        f = if r2 > 0.0 { [f[0] - along * at[0], f[1] - along * at[1]] } else { [0.0; 2] };
+        let r2 = point[0] * point[0] + point[1] * point[1];
+        let along = if r2 > 0.0 { (f[0] * point[0] + f[1] * point[1]) / r2 } else { 0.0 };
+        f = if r2 > 0.0 { [f[0] - along * point[0], f[1] - along * point[1]] } else { [0.0; 2] };
     }
     f
 }

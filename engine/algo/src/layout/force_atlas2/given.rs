@@ -109,9 +109,9 @@ mod tests {
         out
     }
 
-    fn size(at: &[[f32; 2]]) -> f64 {
-        (at.iter().map(|p| f64::from(p[0]).powi(2) + f64::from(p[1]).powi(2)).sum::<f64>()
-            / at.len() as f64)
+    fn size(positions: &[[f32; 2]]) -> f64 {
+        (positions.iter().map(|p| f64::from(p[0]).powi(2) + f64::from(p[1]).powi(2)).sum::<f64>()
+            / positions.len() as f64)
             .sqrt()
     }
 

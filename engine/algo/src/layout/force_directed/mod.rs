@@ -406,7 +406,7 @@ impl<const D: usize> Moves<'_, '_, D> {
 
     /// How far a node moves.
     #[inline]
-    fn step_of(&self, v: usize, at: [f32; D], sums: &mut Sums) -> [f32; D] {
+    fn step_of(&self, v: usize, point: [f32; D], sums: &mut Sums) -> [f32; D] {
         let (engine, step) = (self.engine, self.step);
         let forces = &engine.forces;
         let cut = step.cut.map(|cut| cut * engine.mean_length).filter(|cut| *cut > 0.0);
@@ -414,7 +414,7 @@ impl<const D: usize> Moves<'_, '_, D> {
         let mut stiffness = 0.0;
         for (u, w) in engine.part.edges(v) {
             let to = engine.points[u];
-            let d = distance(at, to).max(1e-12);
+            let d = distance(point, to).max(1e-12);
             let mut w = w * forces.pull * step.pull;
             if let Some(cut) = cut.filter(|cut| d > *cut) {
                 w *= cut / d;
@@ -424,16 +424,16 @@ impl<const D: usize> Moves<'_, '_, D> {
                 Attraction::Spring(own) => (w * (d - own) / d, w),
             };
             for c in 0..D {
-                force[c] += pull * (to[c] - at[c]);
+                force[c] += pull * (to[c] - point[c]);
             }
             stiffness += stiff;
             sums.length += f64::from(d);
             sums.ends += 1.0;
         }
         if forces.confinement > 0.0 {
-            let r = distance(at, self.centre);
+            let r = distance(point, self.centre);
             for c in 0..D {
-                force[c] -= forces.confinement * r * (at[c] - self.centre[c]);
+                force[c] -= forces.confinement * r * (point[c] - self.centre[c]);
             }
             stiffness += 2.0 * forces.confinement * r;
         }
@@ -455,10 +455,10 @@ fn distance<const D: usize>(a: [f32; D], b: [f32; D]) -> f32 {
     (0..D).map(|c| (a[c] - b[c]) * (a[c] - b[c])).sum::<f32>().sqrt()
 }
 
-fn clamp<const D: usize>(at: &mut [f32; D], bounds: &Bounds<D>) {
-    let mut wide = at.map(f64::from);
+fn clamp<const D: usize>(point: &mut [f32; D], bounds: &Bounds<D>) {
+    let mut wide = point.map(f64::from);
     given::clamp(&mut wide, bounds);
-    *at = wide.map(|x| x as f32);
+    *point = wide.map(|x| x as f32);
 }
 
 /// The mean error of the push on `n` points in space over its mean size.

@@ -51,8 +51,8 @@ impl<const D: usize> Sources<D> {
         self.count.clear();
     }
 
-    fn push(&mut self, at: [f32; D], count: f32) {
-        for (column, x) in self.at.iter_mut().zip(at) {
+    fn push(&mut self, point: [f32; D], count: f32) {
+        for (column, x) in self.at.iter_mut().zip(point) {
             column.push(x);
         }
         self.count.push(count);
@@ -189,7 +189,7 @@ fn merge<const D: usize>(cells: impl Iterator<Item = Cell<D>> + Clone) -> Cell<D
 
 /// The push of all sources on a body.
 #[inline]
-fn sum<const D: usize>(law: Repulsion, at: [f32; D], sources: &Sources<D>) -> [f32; D] {
+fn sum<const D: usize>(law: Repulsion, point: [f32; D], sources: &Sources<D>) -> [f32; D] {
     let mut sums = [[0.0f32; LANES]; D];
     for begin in (0..sources.count.len()).step_by(LANES) {
         let mut by = [[0.0f32; LANES]; D];
@@ -197,7 +197,7 @@ fn sum<const D: usize>(law: Repulsion, at: [f32; D], sources: &Sources<D>) -> [f
         for c in 0..D {
             let column = &sources.at[c][begin..begin + LANES];
             for l in 0..LANES {
-                by[c][l] = at[c] - column[l];
+                by[c][l] = point[c] - column[l];
                 square[l] += by[c][l] * by[c][l];
             }
         }

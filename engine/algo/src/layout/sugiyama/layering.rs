@@ -265,13 +265,13 @@ impl<'a> Tree<'a> {
         if e.from as usize == v { self.net[v] } else { -self.net[v] }
     }
 
-    /// A node whose edge to its parent has a cut value below `bound`, from `at` on round.
-    fn leaving(&self, at: &mut usize, bound: f64) -> Option<usize> {
+    /// A node whose edge to its parent has a cut value below `bound`, from `index` on round.
+    fn leaving(&self, index: &mut usize, bound: f64) -> Option<usize> {
         let n = self.layer.len();
         let (mut best, mut found) = (None, 0);
         for _ in 0..n {
-            let v = *at;
-            *at = (*at + 1) % n;
+            let v = *index;
+            *index = (*index + 1) % n;
             if self.link[v] == NONE {
                 continue;
             }
