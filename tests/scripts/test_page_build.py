@@ -9,11 +9,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = ROOT / "shell/web"
-# What the page's build copies from elsewhere in the repository, as dev/bound-files.mjs names it.
+# What the page's build reads elsewhere in the repository, as dev/bound-files.mjs and dev/flag-shapes.mjs name it.
 OUTSIDE = [f"engine/raster/{folder}/{name}"
            for folder, name in re.findall(r"join\(raster, '(\w+)', '([\w.]+)'\)", (WEB / "dev/bound-files.mjs").read_text())]
+OUTSIDE += re.findall(r"new URL\('[./]*/(engine/raster/[\w./]+)'", (WEB / "dev/flag-shapes.mjs").read_text())
 OWN = ["src/main.ts", "public/x.svg", "graph.html", "package.json", "package-lock.json", "vite.config.ts", "tsconfig.json",
-       "licences/x.txt", "dev/bound-files.mjs"]
+       "licences/x.txt", "dev/bound-files.mjs", "dev/flag-shapes.mjs", "dev/flag-paths.mjs"]
 # What npm and node are in the checkout: each build adds a line.
 NPM = """#!/bin/sh
 [ "$1" != run ] && exit

@@ -39,7 +39,7 @@ pub enum TableArray<'c> {
     Codes(&'c UInt32Array),
 }
 
-/// TableArray as a device takes them.
+/// The values of a column as a device takes them.
 #[derive(Debug)]
 pub enum RawCells<'c> {
     /// Integers.

@@ -1,4 +1,4 @@
-//! How much a few hops reach, counted without a list of it.
+//! Counts of what a few hops reach, without a list of it.
 //!
 //! Where every edge that the hops follow is kept, it takes no second look along the paths: the edges are
 //! those at the nodes that were left, and the nodes are their ends. This is what an agent or a person asks

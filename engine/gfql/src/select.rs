@@ -1,4 +1,4 @@
-//! What a pattern keeps of a graph, and the tables made of it.
+//! The selection that a pattern keeps of a graph, and the tables made of it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Whether the direction of edges says anything, which decides about arrow heads (`shell/web/src/scene/direction.ts`).
+//! Direction of edges: whether it says anything, which decides about arrow heads (`shell/web/src/scene/direction.ts`).
 
 use graphlume_types::{CancelToken, Cancelled};
 

@@ -1,4 +1,4 @@
-//! How strongly edges are drawn (`shell/web/src/scene/ink.ts`), so that a sparse graph stays visible and a dense one does
+//! Opacity of edges (`shell/web/src/scene/ink.ts`), so that a sparse graph stays visible and a dense one does
 //! not drown.
 
 use crate::drawing::Drawing;

@@ -1,4 +1,4 @@
-//! Which edges are drawn one by one (`shell/web/src/scene/near-edges.ts`): all, or those in view, where these are few enough.
+//! Edges that are drawn one by one (`shell/web/src/scene/near-edges.ts`): all, or those in view, where these are few enough.
 
 use crate::drawing::Drawing;
 use crate::view::{View, is_placed};

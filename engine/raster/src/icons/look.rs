@@ -1,4 +1,4 @@
-//! What an icon looks like, as clients write it: its entries, and colours as filters and blend modes of CSS make them.
+//! The look of an icon, as clients write it: its entries, and colours as filters and blend modes of CSS make them.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What is written along edges (`shell/web/src/bound/edge-labels.ts`): where the picture has few of them, each beside the
+//! Labels of edges (`shell/web/src/bound/edge-labels.ts`): where the picture has few of them, each beside the
 //! middle of its line, off names, discs and each other.
 
 use std::f32::consts::PI;

@@ -1,4 +1,4 @@
-//! Which names are shown, and where (`shell/web/src/scene/labels.ts`): greedy by weight, at the first free of eight places
+//! Labels of nodes, their choice and their places (`shell/web/src/scene/labels.ts`): greedy by weight, at the first free of eight places
 //! around the node, never over one another nor over the disc of another node.
 
 use crate::occupied::{Disc, INSET, Occupied, Rect};

@@ -1,4 +1,4 @@
-//! What stands before the names of a legend's rows (`shell/web/src/bound/legend-sign.tsx`): swatches, discs and lines of
+//! Signs before the names of a legend's rows (`shell/web/src/bound/legend-sign.tsx`): swatches, discs and lines of
 //! their sizes, and the icons and badges of encodings.
 
 use graphlume_scene::Anchor;

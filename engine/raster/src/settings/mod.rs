@@ -1,4 +1,4 @@
-//! How a picture is drawn: its size, what part of the graph it shows, and how nodes and edges look in it.
+//! Settings of a picture: its size, what part of the graph it shows, and how nodes and edges look in it.
 
 mod legend;
 mod theme;

@@ -1,4 +1,4 @@
-//! Where the lines of axes go, and where their labels may stand (`shell/web/src/bound/axes.ts`).
+//! Axes: the way of their lines, and the places where their labels may stand (`shell/web/src/bound/axes.ts`).
 
 use std::f64::consts::{FRAC_PI_2, PI};
 

@@ -1,4 +1,4 @@
-//! What lies under the edges: a map of the world, and the rings and lines that a layout is read by
+//! The underlay, which lies beneath the edges: a map of the world, and the rings and lines that a layout is read by
 //! (`shell/web/src/bound/underlay.ts`).
 
 pub(crate) mod axes;

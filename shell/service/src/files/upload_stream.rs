@@ -37,7 +37,7 @@ pub(crate) struct UploadStream {
     bytes_max: u64,
     cancel: CancelToken,
     watch: Watch,
-    /// StoredUpload when the body is finished.
+    /// Given away when the body is finished.
     room: Option<Room>,
 }
 

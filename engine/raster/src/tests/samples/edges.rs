@@ -1,4 +1,4 @@
-//! Which edges are drawn, as which lines, and how strong their ink is.
+//! Edges: which are drawn, as which lines, and how strong their ink is.
 
 use graphlume_types::CancelToken;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What the page's shaders compute: ways and inks of edges, discs, and the tone map.
+//! Formulae of the page's shaders: ways and inks of edges, discs, and the tone map.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What lies under the edges: axes, and the map of the world.
+//! The underlay: axes, and the map of the world.
 
 use serde_json::{Value, json};
 
