@@ -13,6 +13,8 @@ from house_rust import Crate
 from house_web import KINDS, PAGE, Page
 
 FLOORS = "floors.txt"
+# The line for all files that no other line names: peers on one floor, as commands and panels are.
+OTHERS = "*"
 # A folder of more files has to say in which order they stand.
 UNORDERED_FILES = 25
 # The crates whose files take names from the root of the crate, which hands them on, as users of the crate do. Elsewhere a
@@ -51,10 +53,11 @@ class Room:
     def up(self):
         """The arrows that go up, each as a line of text."""
         at = {name: floor for floor, name in enumerate(self.order)}
+        others = at.get(OTHERS, 0)
         return [
             f"{file}:{line} imports {target} ({self.floor(file)} -> {self.floor(target)})"
             for file, target, line in self.across()
-            if at.get(self.floor(target), 0) < at.get(self.floor(file), 0)
+            if at.get(self.floor(target), others) < at.get(self.floor(file), others)
         ]
 
     def circles(self):
@@ -69,9 +72,9 @@ class Room:
     def wrong(self):
         """What does not fit between `floors.txt` and the files."""
         there = {self.floor(file) for file in self.files}
-        for name in sorted(there - set(self.order)):
+        for name in sorted(there - set(self.order) if OTHERS not in self.order else ()):
             yield f"{self.floors_file} lacks {name}"
-        for name in sorted(set(self.order) - there):
+        for name in sorted(set(self.order) - there - {OTHERS}):
             yield f"{self.floors_file} names {name}, which is no file or folder with files of the product"
         for name in sorted({name for name in self.order if self.order.count(name) > 1}):
             yield f"{self.floors_file} names {name} twice"

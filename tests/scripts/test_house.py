@@ -158,6 +158,16 @@ def test_floors_have_to_be_there_and_to_fit(small):
     assert "engine/x/src/high/floors.txt is missing: 28 files" in printed
 
 
+def test_a_star_stands_for_all_files_that_no_line_names(small):
+    put(small, "engine/x/src/one.rs", "use crate::low::Low;\nuse crate::two::Two;\n")
+    put(small, "engine/x/src/two.rs", "pub struct Two;\n")
+    put(small, "engine/x/floors.txt", "lib\n*\nlow\n")
+    assert house(small)[0] == 0, "peers import what stands below them, and each other"
+    add(small, "engine/x/src/low.rs", "use crate::two::Two;\n")
+    status, printed = house(small)
+    assert status == 1 and "engine/x/src/low.rs:1 imports engine/x/src/two.rs (low -> two)" in printed
+
+
 @pytest.mark.parametrize("line, kind", [
     ("import { state } from '../state/state.ts';", "values"),
     ("import '../state/state.ts';", "values"),
