@@ -8,7 +8,7 @@ use graphlume_graph::Direction;
 use graphlume_graph::canon::{Canon, Column};
 use graphlume_store::PropertyGraph;
 use graphlume_store::ids::IdSet;
-use graphlume_store::materialize::{columns, table_of, take};
+use graphlume_store::materialize::{columns, table_of, take, with};
 use graphlume_table::Table;
 use serde_json::Value;
 
@@ -57,6 +57,25 @@ pub(crate) fn materialize_nodes(
         return ends.replaced(Some(ends.node_table(context.cancel)?), ends.edges().cloned());
     }
     graph.replaced(Some(graph.node_table(context.cancel)?), graph.edges().cloned())
+}
+
+/// The edges of each node that lead back to it, as a column.
+pub(crate) fn get_self_loops(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    context: CallContext<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    let name = params.text("col")?.unwrap_or("self_loops");
+    let t = graph.topology(context.cancel)?;
+    let table = graph.node_table(context.cancel)?;
+    let row_nodes = graph.row_nodes(context.cancel)?;
+    let loops = |row: usize| {
+        let v = row_nodes.map_or(row as u32, |nodes| nodes[row]);
+        let of_node = (v < t.num_nodes()).then(|| t.out_neighbors(v));
+        of_node.map_or(0, |ends| ends.iter().filter(|w| **w == v).count() as i32)
+    };
+    let cells: ArrayRef = Arc::new((0..table.num_rows()).map(|row| Some(loops(row))).collect::<Int32Array>());
+    graph.replaced(Some(with(&table, name, cells)?), graph.edges().cloned())
 }
 
 /// The table of the edges.

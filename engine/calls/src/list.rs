@@ -58,6 +58,7 @@ pub static GRAPH_CALLS: &[GraphCall] = &[
     entry("get_degrees", graph::get_degrees, &[], &["col", "degree_in", "degree_out", "engine"]),
     entry("get_indegrees", graph::get_indegrees, &[], &["col"]),
     entry("get_outdegrees", graph::get_outdegrees, &[], &["col"]),
+    entry("get_self_loops", graph::get_self_loops, &[], &["col"]),
     entry("prune_self_edges", graph::prune, &[], &[]),
     entry("materialize_nodes", graph::materialize_nodes, &[], &["engine", "reuse"]),
     entry(
