@@ -61,7 +61,8 @@ tools! {
         reorder_collections
         reset_collections;
     further:
-        get_picture;
+        get_picture
+        describe_columns;
 }
 
 /// Every tool, in the order in which they are listed.
