@@ -26,4 +26,5 @@ pub(crate) mod preload;
 pub(crate) mod query;
 mod read;
 pub(crate) mod search;
+pub(crate) mod sizes;
 pub(crate) mod suspend;
