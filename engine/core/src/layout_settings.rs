@@ -120,6 +120,9 @@ knobs! {
     precision_vs_speed "precisionVsSpeed": f64 = 1.0,
         Set::Number(0.1, 10.0, |s, v| s.precision_vs_speed = v),
         |s, params, _| params.jitter_tolerance *= s.precision_vs_speed;
+    /// How far nodes may be attracted past one another: 1 as the layout has it.
+    looseness "looseness": f64 = 1.0,
+        Set::Number(0.1, 10.0, |s, v| s.looseness = v), |s, params, _| params.scaling_ratio *= s.looseness;
     /// Keeps every x.
     locked_x "lockedX": bool = false, Set::Flag(|s, v| s.locked_x = v), |s, params, _| params.locked_x = s.locked_x;
     /// Keeps every y.
