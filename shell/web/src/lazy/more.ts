@@ -5,6 +5,7 @@ import { Cards, placeCards } from '../panels/card.tsx';
 import { Tools, TinyTools, ZoomButtons } from '../panels/controls.tsx';
 import { KeysPanel } from '../panels/keys.tsx';
 import { LegendPanel } from '../panels/legend.tsx';
+import { NodeCountPanel } from '../panels/node-count.tsx';
 import { NoticesPanel } from '../panels/notices.tsx';
 import { SearchBox } from '../panels/search-box.tsx';
 import { isDirected } from '../scene/direction.ts';
@@ -24,7 +25,7 @@ import type { LiveViewer } from '../state/live-viewer.ts';
 const panels: Record<store.PanelPlace, readonly store.Part[]> = {
   search: [SearchBox],
   tools: [Tools],
-  left: [LegendPanel, NoticesPanel],
+  left: [LegendPanel, NoticesPanel, NodeCountPanel],
   corner: [ZoomButtons, TinyTools],
   over: [Cards, KeysPanel],
 };
