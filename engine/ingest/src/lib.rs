@@ -10,6 +10,7 @@ mod dates;
 mod decimals;
 mod decompress;
 mod demand;
+mod edge_list;
 mod error;
 mod excel;
 mod export;
@@ -55,6 +56,8 @@ formats! {
     Arrow = arrow::FORMAT,
     /// Delimited text.
     Csv = csv::FORMAT,
+    /// Edges, two whole numbers a line.
+    EdgeList = edge_list::FORMAT,
     /// JSON records, columns and their relatives, or one record per line.
     Json = json::FORMAT,
     /// Apache ORC.
