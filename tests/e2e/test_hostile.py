@@ -279,8 +279,8 @@ def paths_of(attacked):
 
 def test_everything_that_callers_can_send_has_its_row(attacked):
     server, *_ = attacked
-    said = (ROOT / "shell/http/src/ws/page.rs").read_text()
-    enum = re.search(r"enum Said \{(.*?)\n\}", said, re.S)[1]
+    said = (ROOT / "engine/core/src/messages.rs").read_text()
+    enum = re.search(r"enum ToServer \{(.*?)\n\}", said, re.S)[1]
     messages = re.findall(r"^    ([A-Z]\w+)", enum, re.M)
     paths = paths_of(attacked)
     assert len(paths) > 20 and len(messages) > 8, (paths, messages)
