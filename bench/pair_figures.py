@@ -137,7 +137,7 @@ def task(name, edges, repeat, *more):
 def parse(path, repeat):
     """A run that reads a file, as ingest.py does."""
     def run(binary):
-        got = ingest.engine(SimpleNamespace(bin=binary, repeat=repeat), path, 1)
+        got = ingest.engine(SimpleNamespace(repeat=repeat), binary, path, 1)
         return {"cpu": {"parse": got["cpu"]}, "wall": {"parse": got["wall"]}, "work": {"rows": got["rows"]}}
     return run
 

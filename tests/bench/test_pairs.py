@@ -12,6 +12,7 @@ import pytest
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
+import pair_figures
 import pairs
 
 
@@ -239,3 +240,18 @@ def test_figures_call_only_what_the_other_benches_have():
     assert {name for name, _ in called} == {"ingest", "queries", "query_suite", "upload_stages"}
     missing = [f"{name}.{attr}" for name, attr in sorted(called) if not hasattr(getattr(pair_figures, name), attr)]
     assert not missing
+
+
+# A binary that answers as `graphlume bench --task parse` does.
+PARSER = """#!/bin/sh
+while [ "$1" != --out ]; do shift; done
+echo '{"cpu_seconds": [0.5, 0.25], "seconds": [0.3], "result": {"parse_bytes": 9, "table_bytes": 8, "rows": 7}}' >"$2"
+"""
+
+
+def test_a_file_is_read_by_the_binary_of_each_side(tmp_path):
+    binary = tmp_path / "graphlume"
+    binary.write_text(PARSER)
+    binary.chmod(0o755)
+    read = pair_figures.parse(tmp_path / "edges.csv", 2)(str(binary))
+    assert read == {"cpu": {"parse": 0.25}, "wall": {"parse": 0.3}, "work": {"rows": 7}}

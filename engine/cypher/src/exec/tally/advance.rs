@@ -83,7 +83,7 @@ impl Paths {
         let least = match &self {
             Self::One(..) => 1,
             Self::Few(nodes) => first::least(nodes.iter().map(|n| n.1), wanted),
-            Self::All(all, _) => first::least(all.iter().copied(), wanted),
+            Self::All(all, _) => first::least_of_list(all, wanted),
         };
         match self {
             Self::One(..) => self.into_nodes(),

@@ -26,25 +26,59 @@ fn bucket_least(bucket: usize) -> u64 {
 /// Numbers that are counted before the least one that may count is looked for.
 const COUNTED_AT_ONCE: u32 = 1 << 10;
 
+/// Counts that are looked at together: where none of them is large enough, that is found without a branch for each.
+const LOOKED_AT_ONCE: usize = 32;
+
 /// A number of paths that each of the first `wanted` ends has at least, ties with the last of them included: the least of its
 /// bucket, so that some more may have it. It is 1 where fewer have any.
 pub(super) fn least(counts: impl Iterator<Item = u64>, wanted: u32) -> u64 {
-    let mut ends = vec![0u32; BUCKETS];
-    // Where enough have more, those that have less need not be counted.
-    let (mut floor, mut counted) = (1, 0);
-    for count in counts {
-        if count < floor {
-            continue;
-        }
-        if let Some(ends) = ends.get_mut(bucket(count)) {
-            *ends = ends.saturating_add(1);
-        }
-        counted += 1;
-        if counted == COUNTED_AT_ONCE {
-            (floor, counted) = (least_of(&ends, wanted), 0);
+    let mut found = Buckets::new(wanted);
+    counts.for_each(|count| found.add(count));
+    least_of(&found.ends, wanted)
+}
+
+/// The same of counts in a list.
+pub(super) fn least_of_list(counts: &[u64], wanted: u32) -> u64 {
+    let mut found = Buckets::new(wanted);
+    for some in counts.chunks(LOOKED_AT_ONCE) {
+        if any_reaches(some, found.floor) {
+            some.iter().for_each(|count| found.add(*count));
         }
     }
-    least_of(&ends, wanted)
+    least_of(&found.ends, wanted)
+}
+
+/// Whether one of some counts is at least so large.
+fn any_reaches(counts: &[u64], least: u64) -> bool {
+    counts.iter().fold(false, |any, count| any | (*count >= least))
+}
+
+/// How many ends each bucket has.
+struct Buckets {
+    ends: Vec<u32>,
+    wanted: u32,
+    /// Where enough have more, those that have less need not be counted.
+    floor: u64,
+    counted: u32,
+}
+
+impl Buckets {
+    fn new(wanted: u32) -> Self {
+        Self { ends: vec![0; BUCKETS], wanted, floor: 1, counted: 0 }
+    }
+
+    fn add(&mut self, count: u64) {
+        if count < self.floor {
+            return;
+        }
+        if let Some(ends) = self.ends.get_mut(bucket(count)) {
+            *ends = ends.saturating_add(1);
+        }
+        self.counted += 1;
+        if self.counted == COUNTED_AT_ONCE {
+            (self.floor, self.counted) = (least_of(&self.ends, self.wanted), 0);
+        }
+    }
 }
 
 /// The least number of the bucket down to which so many ends are.
@@ -62,9 +96,10 @@ fn least_of(ends: &[u32], wanted: u32) -> u64 {
 /// The nodes with at least so many paths, in ascending order.
 pub(super) fn at_least(all: &[u64], least: u64) -> Vec<(u32, u64)> {
     let mut nodes = Vec::new();
-    for (v, paths) in (0..).zip(all) {
-        if *paths >= least {
-            nodes.push((v, *paths));
+    for (first, some) in (0..).step_by(LOOKED_AT_ONCE).zip(all.chunks(LOOKED_AT_ONCE)) {
+        if any_reaches(some, least) {
+            let numbered = (first..).zip(some).filter(|(_, paths)| **paths >= least);
+            nodes.extend(numbered.map(|(v, paths)| (v, *paths)));
         }
     }
     nodes
@@ -97,6 +132,9 @@ mod tests {
             let mut sorted = counts.clone();
             sorted.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
             let least = least(counts.iter().copied(), wanted);
+            assert_eq!(least_of_list(&counts, wanted), least, "case {case}");
+            let kept = (0..).zip(counts.iter().copied()).filter(|(_, count)| *count >= least);
+            assert_eq!(at_least(&counts, least), kept.collect::<Vec<(u32, u64)>>(), "case {case}");
             let last = wanted.checked_sub(1).and_then(|i| sorted.get(i as usize)).copied();
             if let Some(last) = last.filter(|last| *last > 0) {
                 assert!(0 < least && least <= last, "case {case}: {least} and {last}");
