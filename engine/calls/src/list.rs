@@ -3,6 +3,7 @@
 use graphlume_expr::QueryError;
 use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_types::CancelToken;
+use serde_json::{Map, Value};
 
 use crate::context::{CallContext, GraphFunction, NodeFilter, Notices};
 use crate::params::Params;
@@ -14,8 +15,7 @@ use crate::{algorithm, graph, layout, levels, show, umap};
 pub struct GraphCall {
     /// Its name and its parameters.
     pub signature: Signature,
-    /// Its function.
-    pub run: GraphFunction,
+    run: GraphFunction,
     /// Whether it makes another graph: what stands behind it in a chain sees that one.
     pub makes_graph: bool,
 }
@@ -304,22 +304,41 @@ fn index(
     Ok(graph.clone())
 }
 
-/// Runs a call of the list.
+/// The function of a call, when it exists, its parameters are known and those it needs are there.
 ///
 /// # Errors
-/// [`QueryError`] when there is no such call, a parameter is wrong, or it refuses.
-pub fn run(
-    graph: &PropertyGraph,
-    call: &CallOp,
-    context: CallContext<'_>,
-) -> Result<PropertyGraph, QueryError> {
+/// [`QueryError`] with the name or the parameter.
+pub(crate) fn found(call: &CallOp) -> Result<&'static GraphCall, QueryError> {
     let Some(found) = GraphCall::named(&call.function) else {
         let names: Vec<&str> = GRAPH_CALLS.iter().map(|call| call.signature.name).collect();
         return Err(unknown(&call.function, &names));
     };
     found.signature.check(call)?;
-    let params = Params { function: found.signature.name, map: &call.params };
-    (found.run)(graph, &params, context)
+    Ok(found)
+}
+
+impl GraphCall {
+    /// Runs the call, whose parameters were checked.
+    ///
+    /// # Errors
+    /// Those of its function.
+    pub fn run(
+        &self,
+        graph: &PropertyGraph,
+        params: &Map<String, Value>,
+        context: CallContext<'_>,
+    ) -> Result<PropertyGraph, QueryError> {
+        (self.run)(graph, &Params { function: self.signature.name, map: params }, context)
+    }
+}
+
+/// Runs a call of the list.
+fn run(
+    graph: &PropertyGraph,
+    call: &CallOp,
+    context: CallContext<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    found(call)?.run(graph, &call.params, context)
 }
 
 impl<'a> CallContext<'a> {

@@ -15,7 +15,7 @@ use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value};
 
 use crate::context::{CallContext, Notices};
-use crate::list::GraphCall;
+use crate::list;
 
 /// What stands before every name.
 pub const PREFIX: &str = "graphistry.";
@@ -69,9 +69,7 @@ fn in_context(
     let Some(call) = call_of(path, options, name)? else {
         return Ok(Made::Graph(graph.clone()));
     };
-    if let Some(found) = GraphCall::named(&call.function) {
-        found.signature.check(&call)?;
-    }
+    let found = list::found(&call)?;
     let before = graph.node_table(cancel)?;
     let graph = match graph.nodes() {
         Some(_) => graph.clone(),
@@ -85,7 +83,7 @@ fn in_context(
             .value(name)
             .suggest(format!("write GRAPH {{ CALL {name}.write() }}")));
     }
-    let made = context.call(&graph, &call)?;
+    let made = found.run(&graph, &call.params, context)?;
     if write {
         return Ok(Made::Graph(made));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_channel::oneshot;
 use graphlume_types::{CancelReason, CancelToken};
 
-use crate::command::{Apply, Asked};
+use crate::command::{Apply, PendingCommand};
 use crate::command_queue::{CommandSender, QueuedCommand};
 use crate::context::EngineContext;
 use crate::error::EngineError;
@@ -39,7 +39,7 @@ impl Caller {
     ) -> (QueuedCommand, CancelToken, oneshot::Receiver<Result<C::Answer, EngineError>>) {
         let (reply, answer) = Reply::channel();
         let cancel = CancelToken::with_deadline(self.ctx.now() + self.ctx.config.call_time);
-        let command = Box::new(Asked { payload, reply });
+        let command = Box::new(PendingCommand { payload, reply });
         (QueuedCommand { command, cancel: cancel.clone() }, cancel, answer)
     }
 
@@ -74,7 +74,7 @@ impl Caller {
 
     /// Sends a command whose answer is not needed; a full queue drops it.
     pub(crate) fn tell<C: Apply>(&self, payload: C) {
-        let command = Box::new(Asked { payload, reply: Reply::nobody() });
+        let command = Box::new(PendingCommand { payload, reply: Reply::nobody() });
         let _ =
             self.commands.send(C::PRIORITY, QueuedCommand { command, cancel: CancelToken::new() });
     }

@@ -72,12 +72,12 @@ pub(crate) trait Command: Send {
 }
 
 /// A payload and where its answer goes.
-pub(crate) struct Asked<C: Apply> {
+pub(crate) struct PendingCommand<C: Apply> {
     pub(crate) payload: C,
     pub(crate) reply: Reply<C::Answer>,
 }
 
-impl<C: Apply> Command for Asked<C> {
+impl<C: Apply> Command for PendingCommand<C> {
     fn name(&self) -> &'static str {
         C::NAME
     }

@@ -124,9 +124,9 @@ fn name_of(text: &Text, stage: Option<usize>) -> String {
     name.map_or_else(|| format!("stage {}", at + 1), |name| format!("graph {name}"))
 }
 
-fn heading(text: &Text, offset: usize) -> String {
-    let from = text.stages().get(offset).and_then(|stage| stage.from);
-    let mut name = name_of(text, Some(offset));
+fn heading(text: &Text, stage: usize) -> String {
+    let from = text.stages().get(stage).and_then(|of| of.from);
+    let mut name = name_of(text, Some(stage));
     name[..1].make_ascii_uppercase();
     format!("{name} of {}\n", name_of(text, from))
 }

@@ -136,14 +136,14 @@ impl Corner {
     }
 
     /// Adds the triangles whose first corner is `i`, which is no node of the core.
-    fn add(&mut self, i: usize, graph: &Oriented, state: &Core, counts: &[AtomicU64]) {
+    fn add(&mut self, i: usize, graph: &Oriented, core: &Core, counts: &[AtomicU64]) {
         let list = graph.list(i);
         if list.len() < 2 {
             return;
         }
         self.of_list.clear();
         self.of_list.resize(list.len(), 0);
-        let others = list.partition_point(|k| (*k as usize) < state.first());
+        let others = list.partition_point(|k| (*k as usize) < core.first());
         let mut found = 0;
         if others > 0 {
             // Marks of other lists lie outside of this one's places, and so never have to be taken away.
@@ -166,7 +166,7 @@ impl Corner {
                 found += of_k;
             }
         }
-        found += state.pairs(&list[others..], &mut self.of_list[others..], &mut self.mask);
+        found += core.pairs(&list[others..], &mut self.of_list[others..], &mut self.mask);
         if found > 0 {
             counts[i].fetch_add(found, Relaxed);
             let of_list = list.iter().zip(&self.of_list).filter(|(_, count)| **count > 0);

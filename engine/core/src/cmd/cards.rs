@@ -96,7 +96,7 @@ impl Apply for Names {
 struct EdgeCard {
     target: Target,
     /// Number of the edge in the order in which edges are drawn.
-    pub(crate) drawn: u32,
+    drawn: u32,
 }
 
 impl Apply for EdgeCard {

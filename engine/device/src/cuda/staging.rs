@@ -299,8 +299,8 @@ pub(crate) fn download<T: Pod>(
 }
 
 impl Taken<'_> {
-    fn block(&mut self, offset: usize) -> Option<&mut Block> {
-        self.pair.as_mut().map(|pair| &mut pair.0[offset % 2])
+    fn block(&mut self, number: usize) -> Option<&mut Block> {
+        self.pair.as_mut().map(|pair| &mut pair.0[number % 2])
     }
 
     fn upload(

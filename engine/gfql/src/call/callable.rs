@@ -16,7 +16,7 @@ pub(super) type OfRows = fn(&Table, &Params<'_>, Scope<'_>) -> Result<Table, Que
 
 /// Runs a call that cuts a graph by a filter or a pattern, or makes another graph.
 #[derive(Clone, Copy, Debug)]
-pub struct GraphCall(pub(super) OfGraph);
+pub struct FilteringCall(pub(super) OfGraph);
 
 /// Runs a call that changes rows.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,7 @@ pub enum Does {
     /// Compares rows with the matches of a pattern.
     Match,
     /// Cuts a graph by a filter or a pattern, or makes another graph.
-    Graph(GraphCall),
+    Graph(FilteringCall),
 }
 
 /// A function that a query may call.
@@ -71,7 +71,7 @@ pub(super) const fn entry(
 
 /// Of a graph.
 pub(super) const fn of_graph(run: OfGraph) -> Does {
-    Does::Graph(GraphCall(run))
+    Does::Graph(FilteringCall(run))
 }
 
 /// Of rows.

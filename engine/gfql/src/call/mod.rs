@@ -162,8 +162,7 @@ fn function(
     let found = match safelist::find(call)? {
         Found::Own(found) => found,
         Found::OnGraph(found) => {
-            let params = Params { function: found.signature.name, map: &call.params };
-            return graph::in_context(scope, |context| (found.run)(graph, &params, context));
+            return graph::in_context(scope, |context| found.run(graph, &call.params, context));
         }
     };
     let params = Params { function: found.signature.name, map: &call.params };

@@ -159,10 +159,10 @@ impl<'a> ChunkColumn<'a> {
         data: &[u8],
         tokens: &[Token],
         columns: usize,
-        offset: usize,
+        first: usize,
     ) -> Result<(), BadCell> {
         let mut cells = Cursor {
-            tokens: tokens.get(offset..).unwrap_or_default(),
+            tokens: tokens.get(first..).unwrap_or_default(),
             step: columns,
             patience: PATIENCE,
         };

@@ -47,10 +47,10 @@ impl Toolset {
     }
 }
 
-fn unknown(name: &str, field: &str) -> Refusal {
+fn unknown(name: &str, source: &str) -> Refusal {
     let shown: String = name.chars().take(40).collect();
     let text = format!(
-        "{field} names the toolset {shown:?}, which does not exist; there are \"default\", the tools of \
+        "{source} names the toolset {shown:?}, which does not exist; there are \"default\", the tools of \
          the specification, at /mcp, and \"all\", at /mcp/x/all or with the header X-MCP-Toolsets: all"
     );
     Refusal::new(Kind::Params, text)

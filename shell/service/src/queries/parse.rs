@@ -189,14 +189,16 @@ pub(super) fn query_of(body: &Map<String, Value>) -> Result<ParsedQuery, Service
             .suggest("leave gfql_output out")
             .into());
     }
-    let parsed = parse_query(query, &NumberIds::default())?;
-    Ok(match parsed {
+    let params = match body.get("params") {
+        Some(Value::Object(params)) => params.clone(),
+        Some(other) if query.is_string() && !other.is_null() => {
+            return Err(ServiceError::invalid("params", "params has to be an object"));
+        }
+        _ => Map::new(),
+    };
+    Ok(match parse_query(query, &NumberIds::default())? {
         ParsedQuery::Gfql(query, _) => ParsedQuery::Gfql(query, output),
-        ParsedQuery::Cypher(text, none) => match body.get("params") {
-            None | Some(Value::Null) => ParsedQuery::Cypher(text, none),
-            Some(Value::Object(params)) => ParsedQuery::Cypher(text, params.clone()),
-            Some(_) => return Err(ServiceError::invalid("params", "params has to be an object")),
-        },
+        ParsedQuery::Cypher(text, _) => ParsedQuery::Cypher(text, params),
         rule @ ParsedQuery::Rule(_) => rule,
     })
 }
